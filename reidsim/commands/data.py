@@ -360,7 +360,7 @@ def share(
         Largest accepted probability of re-identification, for a search from a record to its person and from a person to
         the record (default: 1/11).
     accept_risk
-        Write the file even if its risk exceeds the limit.
+        Write the file even if its risk, or inference of a sensitive value, exceeds a limit.
     data
         File of the original records, if it was moved after the run.
     rulebook

@@ -178,7 +178,10 @@ class FileDescription:
 
     @property
     def records(self) -> int:
-        """Number of records; with people, the number of rows."""
+        """Number of records: the number of rows, or the sum of the rows' counts.
+
+        If the file identifies people, it is the number of rows.
+        """
         return self.frequencies.records if self.people is None else self.rows
 
     @property

@@ -459,9 +459,11 @@ def share(
     max_singled_out : float
         Maximum share of people singled out by the other kept columns.
     max_risk : float, optional
-        Maximum risk of a record, and of a person who is looked up in the file; one in eleven if not given.
+        Maximum probability that the person of a record is found, and that the record of a person is found; one in
+        eleven if not given.
     accept_risk : bool
-        Whether to release the records even if the risk is above the maximum.
+        Whether to release the records even if a risk is above the maximum, or sensitive values exceed the scenario's
+        limits on inference.
 
     Returns
     -------
@@ -472,8 +474,8 @@ def share(
     Raises
     ------
     InputError
-        If a column identifies people, kept columns single out too many people, the risk is above the maximum, or the
-        result is not from single records.
+        If a column identifies people, kept columns single out too many people, the result is not from single records,
+        or, without `accept_risk`, a limit is exceeded.
 
     See Also
     --------

@@ -169,7 +169,7 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
     """Yield tables of the means of a batch, with confidence intervals.
 
     Half-widths of 95 % intervals are shown. Without a sweep, they are those of `summary_tables`. Of a sweep, only the
-    first measure is shown; see `sweep_tables`. There is no table if no run is complete.
+    first measure is shown; see `sweep_tables`. There is no table if no run is successful.
     """
     found, content, swept = result.statistics, result.manifest["content"], list(result.design.swept)
     if found.empty:

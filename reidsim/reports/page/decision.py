@@ -180,7 +180,8 @@ def _people_text(number: float) -> str:
 def _difference(larger: float, smaller: float) -> str:
     """Return the difference of two amounts as text; "-" if they are equal.
 
-    The text agrees with the rounded amounts.
+    Amounts are equal if they differ only by rounding errors (`same_payoff`). Otherwise, amounts are rounded to two
+    decimals before subtraction, except if both round to the same value.
     """
     if verdict.same_payoff(larger, smaller):
         return "-"

@@ -77,7 +77,7 @@ class FileRisk:
 
     @property
     def highest(self) -> float:
-        """Larger of the two probabilities, of a record and of a person who is looked up."""
+        """Larger of the two probabilities, `record` and `person`."""
         return max(self.record, self.person)
 
     def facts(self, limit: Limit) -> dict[str, Any]:

@@ -79,19 +79,20 @@ def share_run(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write the records that a policy releases, if their risk is within a limit.
 
-    The file is read back and audited; the limit (`max_risk`) applies to the audited risk of a record, and of a person
-    who is looked up.
+    The file is read back and audited. The limit (`max_risk`) applies to both risks of the audit: the highest
+    probability that the person of a record is found, and the highest probability that the record of a person is found.
 
     Parameters
     ----------
     run : StoredRun
         Results of a single run whose records come from a file.
     path : Path
-        New CSV file; its sidecar is written to the same folder.
+        New CSV file; its sidecar, a description of the file, is written to the same folder.
     max_risk : float, optional
         Largest accepted probability of re-identification; one in eleven if not given.
     accept_risk : bool
-        Whether to write the file even if its risk is above the limit.
+        Whether to write the file even if a risk is above the limit, or sensitive values exceed the scenario's limits
+        on inference.
     rulebook : Path, optional
         New file for the decisions per cell; see `reidsim.reports.shared.file`.
     kept, options
@@ -108,8 +109,8 @@ def share_run(
     Raises
     ------
     InputError
-        If an input cannot be used, a column identifies people, kept columns single out too many people, or the risk is
-        above the limit; nothing is written.
+        If an input cannot be used, a column identifies people, kept columns single out too many people, or, without
+        `accept_risk`, a limit is exceeded. Unfinished files are then removed.
     """
     limit, shared = limit_of(max_risk), records.shared_records(run, kept=kept, **options)
     sidecar, contradictions = write_shared(path, run, shared, limit, accept_risk=accept_risk, rulebook=rulebook)
@@ -141,9 +142,10 @@ def write_shared(
     shared : SharedRecords
         Records to write.
     limit : Limit
-        Limit on the risk of a record, and of a person who is looked up, as audited in the file that was read back.
+        Limit on the audited probabilities that the person of a record is found, and that the record of a person is.
     accept_risk : bool
-        Whether to write the file even if its risk is above the limit.
+        Whether to write the file even if a risk is above the limit, or sensitive values exceed the scenario's limits
+        on inference.
     rulebook : Path, optional
         New file for the rulebook; it holds true values and must not be released.
 
@@ -157,9 +159,9 @@ def write_shared(
     Raises
     ------
     InputError
-        If one of the files exists or cannot be written, the risk is above the limit, kept columns single out too many
-        people, the file would not protect a column that its policy or scenario promises to protect, or `rulebook_of`
-        raises it.
+        If one of the files exists or cannot be written, kept columns single out too many people, the file would not
+        protect a column that its policy promises to protect, or `rulebook_of` raises it; without `accept_risk`, also if
+        a limit is exceeded.
     """
     require_new_files(path)
     delimiter = shared.source.columns.delimiter
@@ -350,7 +352,7 @@ class Releases:
     by_policy : mapping of str to Release
         Released rows of each policy, with their audit.
     limit : Limit
-        Limit on the risk of a record, and of a person who is looked up.
+        Limit on the probabilities that the person of a record is found, and that the record of a person is found.
     written : Path or None
         File written by `share`; None if there is none.
     sidecar : mapping
