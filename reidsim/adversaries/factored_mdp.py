@@ -815,18 +815,19 @@ class FactoredMDPAdversary(Weighing):
 
     The adversary plans with the believed group size. It attacks if the optimal policy starts with an action other than
     the first one, which means no attack. The outcome is computed with the true group size: the adversary follows its
-    plan, and takes the first action if the plan contains no possible action. A record is not attacked if its believed
-    group size is 0 or only one action is allowed at the start. Each group size is solved once.
+    plan, and takes the first allowed action in states for which the plan has no allowed action. A record is not
+    attacked if its believed group size is 0 or only one action is allowed at the start. Each group size is solved once.
 
     Parameters
     ----------
     attack : function of int
-        Returns the process for a group size. The group size is 0 if the adversary believes in a match but there is
-        none. The start of the process must not depend on the group size.
+        Returns the process for a group size, believed or true. A true group size is 0 if the adversary believes in a
+        match but there is none. The start of the process must not depend on the group size.
     success : function
         Returns whether the right person was found, given variables of the process.
     gain : float
-        Payoff of a success less payoff of a failure, in currency units per record.
+        Payoff of a success less payoff of a failure, in currency units per record. It is used to report distributions
+        of payoffs; the plan depends only on the rewards of the process.
     exploit : str or iterable of str
         Actions that act against one person each; their expected number is reported.
     method : {"backward-induction", "linear-program", "two-level"}

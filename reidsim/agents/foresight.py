@@ -82,7 +82,7 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class NoLinker:
-    """Linker without any match, for an adversary who never attacks.
+    """Linker with infinite group sizes, for an adversary who never attacks.
 
     Parameters
     ----------

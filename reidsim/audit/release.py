@@ -357,12 +357,14 @@ def values_of_groups(
 ) -> GroupValues:
     """Return the values of a sensitive column in the groups that each row of `fits` marks.
 
+    A person counts once for each of its values in the union of these groups.
+
     Parameters
     ----------
     fits : csr_array of bool, shape (n_rows, n_groups)
         Whether each row marks each group.
     group, person, code : ndarray of int64, shape (n_records,)
-        Group, person and value of each record. A person counts once for each of its values.
+        Group, person and value of each record.
     levels, overall : ndarray
         See `GroupValues.from_counts`.
     """

@@ -516,10 +516,7 @@ class PeopleAdversary:
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Information used for the decision, the same as for a single record.
-
-        See `declared_information`.
-        """
+        """Names of the `Linkage` fields on which the decision of `adversary` depends."""
         return declared_information(self.adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:

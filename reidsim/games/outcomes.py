@@ -222,7 +222,8 @@ class Attempts:
         `risk` (probability that the adversary attacks and re-identifies a person) and `payoff` (its expected payoff)
         have shape (n_rows,). `gain` (payoff of a success less payoff of a failure, None if unknown) and `loss` (the
         publisher's, per person re-identified) have the same shape, or are one number for all rows. Amounts are in
-        currency units per person. No attack is made at random: a row that is not attacked has a risk and payoff of 0.
+        currency units per person. Attacks are not random, so that `attempted` is 1 in every row; the arguments `risk`
+        and `payoff` must be 0 in rows that are not attacked.
         """
         gains = None if gain is None else np.broadcast_to(gain, risk.shape)[None]
         certain = np.ones((1, *risk.shape))

@@ -86,9 +86,10 @@ class ReleaseLinker(Linker, Protocol):
     """
 
     def with_strategies(self, strategies: Strategies) -> Linker:
-        """Return the linker for a release with these strategies (n_records,).
+        """Return a linker for a release with these strategies (n_records,).
 
-        A strategy of -1 marks a withheld record. The result links only released records, each under its strategy.
+        A strategy of -1 marks a withheld record. Records keep their numbers. Call `link` of the result only with
+        released records and with their strategy. The result can be this linker itself.
         """
         ...
 
@@ -131,9 +132,9 @@ class PopulationLinker:
     def with_strategies(self, strategies: Strategies) -> Linker:
         """Return a linker with precomputed group sizes of a release with these strategies.
 
-        The result links only released records, each under its strategy. This linker itself is returned if the number of
-        distinct strategies of released records times the number of all records is below 50 million, or the group sizes
-        of different strategies cannot be computed together. `strategies` (n_records,) holds -1 for withheld records.
+        This linker itself is returned if the number of distinct strategies of released records times the number of all
+        records is below 50 million, or the group sizes of different strategies cannot be computed together. For
+        `strategies` and the use of the result, see `ReleaseLinker.with_strategies`.
         """
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:

@@ -312,9 +312,9 @@ def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:
 
 
 def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
-    """Return whether any released value is a group that contains a person's value.
+    """Return whether any released value is a group that contains some person's value.
 
-    `persons` and `released` are columns of nodes of the tree of one attribute.
+    `persons` and `released` are columns of nodes of the tree of one attribute. A group does not contain itself.
     """
     values = np.unique(persons)
     above = tree.chain[values][np.arange(tree.chain.shape[1]) < tree.depth[values][:, None]]

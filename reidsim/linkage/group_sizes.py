@@ -663,8 +663,8 @@ class EstimatedSizes(GroupSizes):
 def sizes_among(people: Population, lattice: GeneralizationLattice, *, holds_records: bool = True) -> GroupSizes:
     """Return the `GroupSizes` of a lattice's records in a population.
 
-    For `SampledPeople`, these are the effective sizes of `EstimatedSizes`. `holds_records` is whether every record's
-    person is in the population; it has no effect on `SampledPeople`.
+    For `SampledPeople`, the sizes are effective: one over the individual risk; see `EstimatedSizes`. For other
+    populations, `holds_records` is whether every record's person is in the population; sizes are then at least 1.
     """
     if isinstance(people, SampledPeople):
         return EstimatedSizes(people, lattice)

@@ -175,13 +175,15 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
 def _balance(buckets: Buckets, new: dict[int, list[int]], m: int) -> int:
     """Add records until all sensitive values of a bucket have equally many records.
 
-    `buckets` are changed in place. A missing record is taken from `new` if the rest of the new records can still be put
-    in groups (`_may_take`); otherwise, it is a counterfeit. Returns the number of counterfeits added.
+    That is the number of the bucket's most frequent value. `buckets` are changed in place. A missing record is moved
+    from `new` if the remaining new records can then form groups, or if too many new records have its value for groups
+    to be possible; see `_may_take`. Otherwise, it is a counterfeit. Returns the number of counterfeits added.
 
     Parameters
     ----------
     buckets : dict of tuple to list of list of int
-        For each signature, the staying records with each of its values.
+        For each signature (sensitive values of a group), the staying records with each of its values. Staying records
+        are in the previous release, too.
     new : dict of int to list of int
         New records by sensitive value.
     m : int

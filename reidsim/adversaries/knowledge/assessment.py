@@ -59,7 +59,9 @@ _MOST_WORK = 4 * 10**9
 
 @dataclass(frozen=True)
 class Network:
-    """Capabilities of the adversary, each a probability (Xia et al. 2021, Table 1).
+    """Probabilities of the events by which an adversary re-identifies a person.
+
+    They describe the adversary's capabilities (Xia et al. 2021, Table 1).
 
     Parameters
     ----------
@@ -149,12 +151,14 @@ class Risks:
         return network.overall(self.prosecutor, self.journalist, self.marketer)
 
     def standard_error(self, risk: RiskName | Network) -> Floats:
-        """Return the standard error of each person's risk; 0 if exact.
+        """Return the standard error of each person's risk.
+
+        It is 0 for all persons if the risks are exact: no knowledge sets were drawn.
 
         Parameters
         ----------
         risk : {"prosecutor", "journalist", "marketer"} or Network
-            A network selects the overall probability of re-identification through the network.
+            A `Network` stands for the overall probability of re-identification; see `overall`.
 
         Returns
         -------
@@ -561,7 +565,7 @@ class Assessment:
         Parameters
         ----------
         risk : {"prosecutor", "journalist", "marketer"} or Network
-            A network selects the overall risk through the network.
+            A `Network` stands for the overall probability of re-identification; see `Risks.overall`.
         """
         totals = self.risks.totals
         if self.drawn is None or totals is None:

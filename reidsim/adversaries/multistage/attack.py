@@ -356,7 +356,7 @@ class MultistageAttack(Weighing):
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Names of the attributes on which at least one stage links, without repetition."""
+        """Distinct names of the attributes on which a stage links, in order of first use."""
         return tuple(dict.fromkeys(name for stage in self.stages for name in stage.on))
 
     def one_stage(self) -> MultistageAttack:
@@ -738,14 +738,16 @@ def reply_given(
     """Return the `Reply` to a form of a target's demographics and an inferred surname.
 
     A form is a combination of levels of the demographics, by number. `surname` and `confidence` are the result of
-    `surname_of`; surname -1 means that none is inferred. Let p' = coverage / number of people who match the
-    demographics, and q = coverage x confidence / number of people who also match the surname. The first stage is used
-    if a person matches, the confidence reaches `threshold`, and it is strictly profitable: ``gain q - arrays.price >
-    gain p'``. An overconfident adversary uses 1 in place of a confidence above 0 to compute q. Once the stage is used,
-    the true success probability does not depend on the confidence, unless only the coverage of a list is known.
+    `surname_of`; surname -1 means that none is inferred. Let n be the number of people in the registry who match the
+    demographics, m the number of them who also match the surname, p' = coverage / n, and q = coverage x confidence / m.
+    An overconfident adversary uses 1 in place of a confidence above 0 to compute q.
+
+    The first stage is used if m is not 0, the confidence reaches `threshold`, and the stage is strictly profitable:
+    ``gain q - arrays.price > gain p'``. The true success probability is then 1/m if the target is one of the m people,
+    else 0; or q with ``arrays.inferred_as_believed``. Without the stage, the attack uses demographics only.
 
     `gain`, `price` (cost of an attack without the first stage), `threshold` and `overconfident` replace the values in
-    `arrays`, except the price of the first stage.
+    `arrays`. The price of the first stage, ``arrays.price``, is added to `price` if the stage is used.
     """
     people = arrays.form_sizes[form, target]
     believed = believed_alone(arrays, target, form)

@@ -513,9 +513,10 @@ class SequentialAdversary(Planner, Weighing):
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Names of the `Linkage` fields on which the decision to access depends.
+        """Names of the `Linkage` fields that determine access to the registry.
 
-        With `registry_size`, this is the match probability only.
+        With `registry_size`, this is the match probability only; otherwise, the believed group sizes, the candidates in
+        a drawn list, and the plans of a multi-stage attack with their success probabilities and prices.
         """
         if self.registry_size is not None:
             return frozenset({"match_probability"})

@@ -455,10 +455,10 @@ class _BudgetSearch:
                     yield -bound, sum(raised), raised, place
 
     def _moved(self, levels: Levels, positions: Sequence[int], step: int) -> Iterator[Levels]:
-        """Yield the nodes with one of the attributes `positions` moved by `step` levels.
+        """Yield a node for each attribute in `positions`, with its level moved by `step`.
 
-        A node is a tuple of levels; `levels` is the node to start from. Nodes below the minimum levels or outside the
-        lattice are left out.
+        A node is a tuple of levels; all other levels are those of the node `levels`. Nodes below the minimum levels or
+        outside the lattice are left out.
         """
         for position in positions:
             level = levels[position] + step
