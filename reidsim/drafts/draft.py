@@ -104,7 +104,7 @@ def name_of(data: Path) -> str:
 
 
 class UndecidedPersonError(InputError):
-    """Error for identifiers that repeat, and may or may not identify people.
+    """Error for identifiers with repeated values: people may have several rows.
 
     Parameters
     ----------

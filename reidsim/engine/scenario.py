@@ -486,13 +486,17 @@ class Scenario(BaseScenario[Any]):
     ) -> CrossPlayResult:
         """Play every defender against every adversary, at every point and replication.
 
+        A defender is a policy, planned against one of the adversaries. These are the scenario's own, the built-in ones,
+        and those of `knowledge` and `stages`. Built-in adversaries that cannot play are left out, with the reason in
+        the result.
+
         Parameters
         ----------
         knowledge : str, optional
             Knowledge recipe of the adversary with partial knowledge; the scenario's if not given.
         stages : str or Path, optional
-            Attack recipe of the multistage adversary; the scenario's if not given. A masking scenario has its own
-            stages.
+            Attack recipe of the multistage adversary; the scenario's if not given. Not allowed for a masking scenario,
+            which has its own stages.
         attack_rate : float
             Probability with which the random adversary attacks a record.
         equilibrium : bool
@@ -507,6 +511,11 @@ class Scenario(BaseScenario[Any]):
             As in `batch`, for scenarios with replications, a sweep or uncertain parameters.
         progress : callable, optional
             As in `run`.
+
+        Returns
+        -------
+        CrossPlayResult
+            Payoffs and other measures of each pair of a defender and an adversary, and the requested tables.
 
         Raises
         ------

@@ -30,12 +30,12 @@ class ScoreResult(Result):
         Name of the file, also used as the name of its policy.
     summary : DataFrame
         Averages over records (in scenarios that count people, over people), indexed by policy. The first row is the
-        file. Measures that are unknown for the file are left out.
+        file. A measure that is unknown for the file has no column.
     records : DataFrame
         Outcome of each record if released as in the file: ``record`` (number, from 0), ``shared`` (whether the file has
         a row for the record), ``attacked``, ``success_probability``, ``publisher_payoff``, ``adversary_payoff``,
         ``utility``; see `Equilibrium`. If the scenario counts people, one row per ``person`` instead, numbered in the
-        order of first appearance.
+        order of their first records.
     measures : dict of str to Measure
         The measure in each column of `summary`.
     """

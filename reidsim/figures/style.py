@@ -186,9 +186,10 @@ def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def looks(policies: Sequence[str]) -> dict[str, Look]:
-    """Return the style of each name: a fixed one for known policies, else a free one.
+    """Return the style of each name, by name.
 
-    Names of adversaries and other lines have no fixed style.
+    Known policies have a fixed style. Other names, such as names of adversaries, get the next style of a list, without
+    the fixed styles of known policies in `policies`.
     """
     fixed = {policy: _look(number) for number, policy in enumerate(_fixed_looks())}
     own = {

@@ -741,7 +741,7 @@ class VoterProfile(ProfileOverrides):
     access
         people who may obtain the list, in the words of EAC 2020
     assumptions
-        facts that are assumptions
+        assumed facts, with the reasons
     """
 
     state: str

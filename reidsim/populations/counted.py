@@ -226,7 +226,7 @@ class ConditionalShares(NamedTuple):
 class AttributeModel(NamedTuple):
     """A domain and the conditional shares of each attribute's values.
 
-    Shares are conditional on earlier attributes.
+    Shares are conditional on any number of earlier attributes.
 
     Attributes
     ----------

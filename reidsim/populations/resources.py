@@ -115,7 +115,10 @@ def listing_chances(
 
 
 def coded_in(people: Individuals) -> Callable[[str, str], tuple[Codes, tuple[str, ...]]]:
-    """Return the function `coded` of `listing_chances` for people of a population."""
+    """Return the argument `coded` of `listing_chances` for people of a population.
+
+    It is a function that returns each person's code of an attribute, and the attribute's values.
+    """
     return lambda name, _: (people.column(name), people.domain[name].categories)
 
 

@@ -435,7 +435,7 @@ class WeightedSection(Section):
     def amounts(self) -> dict[str, float]:
         """The adversary's own gain and cost, by name.
 
-        A value is missing if the value of the section ``economics`` applies.
+        A name is left out if the value of the section ``economics`` applies.
         """
         return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
 

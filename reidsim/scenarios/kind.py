@@ -578,7 +578,10 @@ class Kind(ABC):
 
     @property
     def decider(self) -> str:
-        """Name of the decision maker's section; empty without a decision maker."""
+        """Name of the decision maker's scenario section; empty without a decision maker.
+
+        The decision maker is a publisher or the data subjects.
+        """
         return {"publisher": "publisher", "subject": "subjects"}.get(self.decides, "")
 
     def policies_of(self, scenario: Any) -> tuple[str, ...]:

@@ -465,22 +465,24 @@ def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> Non
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
     """Return a user-defined object, class or function by its name in a scenario.
 
+    A class or function is returned as it is, without a call.
+
     Parameters
     ----------
     group : {"adversaries", "policies", "kinds"}
     name : str
-        Name of an entry point, or ``package.module:factory``.
+        Name of an entry point of an installed package, or ``package.module:factory``.
     where : str
         Key path of the scenario, for error messages.
     folder : Path
         Folder of the scenario; its modules precede others of the same name.
     allow_code : bool
-        Whether modules that a scenario names may be imported.
+        Whether ``package.module:factory`` is allowed; entry points always are.
 
     Raises
     ------
     InputError
-        If there is no such part, it cannot be imported, or importing is not allowed.
+        If there is no such part, it cannot be imported, or it is not allowed.
     """
     known, (module, separator, attribute) = installed(f"reidsim.{group}"), name.partition(":")
     if name in known:

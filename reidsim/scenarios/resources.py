@@ -807,8 +807,8 @@ class _Source:
     def state_of_person(self) -> NDArray[np.intp]:
         """Position of each person's state in `profiles`, shape (n_people,).
 
-        It is -1 for other states. It is 0 for all if people have no attribute ``state``. An `InputError` is raised if a
-        state is missing.
+        It is -1 for people in other states. It is 0 for all if people have no attribute ``state``. An `InputError` is
+        raised if the state of a person is missing.
         """
         if STATE not in self.people.values:
             return np.zeros(self.people.n_people, dtype=np.intp)

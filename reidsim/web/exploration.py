@@ -135,8 +135,8 @@ class Explorer:
 def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scenario[ScenarioHead]:
     """Return a scenario with changed values, as a single run without figures.
 
-    It is a copy. `values` are by key path, such as ``economics.loss``; a key whose value is None is removed from the
-    scenario.
+    It is a copy without the sections that `at_point` removes, such as the sweep. `values` are by key path, such as
+    ``economics.loss``; a key whose value is None is removed from the scenario.
 
     Raises
     ------

@@ -100,7 +100,8 @@ def _log_in_lines() -> None:
 def _stay_on_this_machine() -> None:
     """Configure solara, before its import, to send no telemetry and fetch no assets.
 
-    Settings are environment variables. They also limit the number of open pages to 8.
+    Settings are environment variables; values set before the call are replaced. The number of open pages is limited to
+    8.
     """
     os.environ.update(
         {

@@ -115,7 +115,7 @@ class BatchResult(RunResult):
         """Means with confidence intervals, and quantiles over runs.
 
         One row per point of the sweep, policy and measure; see `statistics_table`. The table is empty if no run is
-        complete.
+        successful.
         """
         return self.analysis.statistics  # type: ignore[no-any-return]
 
@@ -373,7 +373,7 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     Returns
     -------
     Measured
-        Without measures and groups if no run is complete.
+        Without measures and groups if no run is successful.
     """
     at_points = scenario_columns(design)
     swept = at_points.loc[:: design.samples, list(design.swept)].reset_index(drop=True)
@@ -418,7 +418,7 @@ def statistics_table(found: Measured) -> pd.DataFrame:
         points times replications, that gives an interval of 1 % of the mean to either side; see `required_runs`) and
         ``points_for_1_percent`` (number of points in these runs). If runs estimate some measures,
         ``estimation_error`` is the part of the mean's standard error that comes from the estimation (missing for the
-        other measures). The table is empty if no run is complete.
+        other measures). The table is empty if no run is successful.
     """
     parts = {}
     for measure, values in found.values.items():

@@ -397,7 +397,10 @@ def are_numbers(values: Iterable[object]) -> bool:
 
 
 def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
-    """Return the values as numbers if all of them are numbers, else as text."""
+    """Return the values as floats if all of them are numbers, else as text.
+
+    Booleans and text, such as ``"3"``, are not numbers.
+    """
     return [float(value) for value in values] if are_numbers(values) else [str(value) for value in values]
 
 
@@ -410,12 +413,12 @@ def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
 def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
     """Return each policy's smallest error about cost or gain that exposes a record.
 
-    The record is one that the publisher considers safe.
+    An error exposes a record if the publisher considers the record safe (expects no attack), but it is attacked.
 
     Parameters
     ----------
     points : object
-        Planner under any payoff parameters; see `Kind.amount_points`.
+        Object that plans a policy under any payoff parameters; see `Kind.amount_points`.
     policies : tuple of str
     believed : EconomicsSection
         Payoff parameters under which the publisher plans.
@@ -427,8 +430,9 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsS
         value beyond which (a lower cost, a higher gain) a safe record is attacked while the other parameter is as
         believed; ``error``, breaking minus believed; ``relative_error``, the error divided by the believed value
         (missing if that is 0); and ``share_safe``, the share of records that the publisher expects not to be attacked.
-        ``breaking`` and both errors are missing if no error exposes a record: no record is considered safe, or none of
-        the safe records could be attacked. Amounts are in currency units.
+        ``breaking`` and both errors are missing if no error about the parameter exposes a record, for example if no
+        record is considered safe, no attack on a safe record can succeed, or a cost of 0 cannot be lower. Amounts are
+        in currency units.
     """
     rows, weights = [], points.study.world(0).weights
     for policy in policies:

@@ -484,7 +484,7 @@ class RiskStudy(Study[RiskScenario]):
 
     @cached_property
     def network(self) -> Network:
-        """Capabilities of the adversary, from the scenario's section ``network``."""
+        """Capabilities of the adversary, as probabilities, from section ``network``."""
         return Network(**self.scenario.network.model_dump())
 
     @property

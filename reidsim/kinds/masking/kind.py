@@ -215,8 +215,8 @@ class MaskingKind(Kind):
     def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``search_path``: the steps of a greedy search for one record.
 
-        The record is ``figures.search_path``; without this key, there is no table. The table also has the strategies
-        that policies choose off the path; see `search_path_table`.
+        ``figures.search_path`` is the number of the record; without this key, the result has no tables. The table also
+        has the strategies that policies choose off the path; see `search_path_table`.
         """
         record = study.scenario.figures.search_path
         if record is None:

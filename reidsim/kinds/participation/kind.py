@@ -191,7 +191,7 @@ class ParticipationFiguresSection(Section):
     Attributes
     ----------
     equilibria
-        search for equilibria, and their stability
+        settings of the search for equilibria and of the tests of their stability
     """
 
     equilibria: EquilibriaSection = EquilibriaSection()

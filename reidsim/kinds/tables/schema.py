@@ -130,9 +130,9 @@ class TablesPolicy(Policy):
     def takes_best(self, publisher: Any) -> bool:
         """Return whether the policy picks the best of a fixed set of releases.
 
-        The set is the same for all payoff parameters. A policy that optimizes each record does so unless
-        ``publisher.solver`` is "lattice-search". Any other policy does so if it searches for one generalization of the
-        table with an exact search and a suppression limit of 1.
+        The set is the same for all payoff parameters. The result depends on `scope`. It is True for "record"; for
+        "unit" unless ``publisher.solver`` is "lattice-search"; and for "node" if the search is exact and the
+        suppression limit is 1. For other scopes, it is False.
         """
         if self.scope(publisher) == "unit":
             return bool(publisher.solver != "lattice-search")
