@@ -389,7 +389,7 @@ def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
 def swept_of(result: Any) -> Swept | None:
     """Return the statistics of a batch arranged for drawing; see `Swept`.
 
-    The result is None for a batch without a sweep, policies or complete runs, and for a sweep without a numeric key
+    The result is None for a batch without a sweep, policies or successful runs, and for a sweep without a numeric key
     that identifies its points.
     """
     content, found = result.manifest["content"], result.statistics

@@ -133,7 +133,7 @@ class Scenario(Generic[S_co]):
     recorded : mapping
         Origins in the manifest of a results folder, if the scenario comes from one; see `origins_of`.
     allow_code : bool
-        Whether modules named by the scenario may be imported.
+        Whether modules that the scenario names may be imported; entry points of installed packages always may.
     objects : mapping
         Python objects by name that replace user-defined adversaries and policies.
     place : TemporaryDirectory, optional
@@ -170,7 +170,7 @@ class Scenario(Generic[S_co]):
         seed : int, optional
             Replaces the scenario's seed.
         allow_code : bool
-            Whether modules that the scenario names may be imported.
+            Whether modules that the scenario names may be imported; entry points of installed packages always may.
         also_read : collection of str
             Patterns of key paths that are accepted even if their condition for being read does not hold.
 

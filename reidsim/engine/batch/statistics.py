@@ -132,7 +132,7 @@ class BatchResult(RunResult):
         """Averages of measures over samples and replications.
 
         One row per point of the sweep (if any) and policy; in assessments, per point, size of the release and
-        adversary. One column per measure. Rows without a complete run are left out, so the table may be empty.
+        adversary. One column per measure. Rows without a successful run are left out, so the table may be empty.
         """
         table = self.statistics
         if table.empty:
@@ -339,7 +339,7 @@ _NOT_MEASURES = (*GROUP_COLUMNS, "scenario", "point", "replication", "state", "e
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The measures of a batch's complete runs, as arrays.
+    """The measures of a batch's successful runs, as arrays.
 
     Parameters
     ----------
