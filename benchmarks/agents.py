@@ -22,6 +22,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import mesa
@@ -68,7 +69,7 @@ def peak_bytes(work: Callable[[], object]) -> int:
 def sampled_study(study: TablesStudy, n: int) -> TablesStudy:
     """Return the study with a sample of the population as records."""
     people = study.linked_population
-    share = people.counts / people.total
+    share = people.counts / people.counts.sum()
     rows = np.random.default_rng(2015).choice(len(people.cells), size=n, p=share)
     codes = people.cells[rows]
     first, cell_of_record = distinct_rows(list(codes.T), len(codes))
@@ -100,11 +101,8 @@ def solve(study: TablesStudy) -> None:
 
 def moved_bytes(model: ReidentificationModel) -> int:
     """Return how many bytes are read or written at least when all subjects learn and decide."""
-    columns = model.columns
-    assert columns.harm is not None  # as subjects decide
-    assert columns.expected_risk is not None
-    per_subject = columns.cell.nbytes + 2 * columns.participates.nbytes
-    per_subject += columns.harm.nbytes + 2 * columns.expected_risk.nbytes
+    per_subject = model.setting.cell_of_subject.nbytes + 2 * model.participates.nbytes
+    per_subject += model.harm.nbytes + 2 * model.expected_risk.nbytes
     # The risk of each cell is read, and so is how many of it take part, which is written again.
     return per_subject + 3 * model.participants.nbytes
 
@@ -115,10 +113,12 @@ def copying_time(n_bytes: int, repeats: int) -> float:
     return best_time(lambda: np.copyto(target, source), repeats)
 
 
-class _PlainSubject(mesa.Agent):  # type: ignore[misc]
+class _PlainSubject(mesa.Agent):
     """A data subject as mesa's tutorials write one."""
 
-    def __init__(self, model: Any, harm: float, row: int) -> None:
+    model: _PlainModel
+
+    def __init__(self, model: _PlainModel, harm: float, row: int) -> None:
         super().__init__(model)
         self.harm, self.row = harm, row
         self.expected_risk, self.participates, self.breach = RULE.expected_risk, True, 0.001
@@ -142,7 +142,7 @@ class _PlainSubject(mesa.Agent):  # type: ignore[misc]
         self.strategy = chosen
 
 
-class _PlainModel(mesa.Model):  # type: ignore[misc]
+class _PlainModel(mesa.Model):
     """A plain model of data subjects."""
 
     def __init__(self, n: int) -> None:
@@ -176,7 +176,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     print(f"  {max(full - own, 0) / n:.0f} (to reach: at most 200); the solver's own {own / n:.0f}")
     model = ReidentificationModel(deciding, "basic").run()
     # Before there are a million agents of the plain model, which collecting garbage would drag through the caches.
-    vectorised = best_time(lambda: model._subjects_learn(RULE), max(repeats, 9))
+    vectorised = best_time(model.learn, max(repeats, 9))
     least = copying_time(moved_bytes(model), max(repeats, 9))
     begun = time.process_time()
     plain = _PlainModel(n)
@@ -218,7 +218,7 @@ def growth_in_subjects(study: TablesStudy, sizes: Sequence[int]) -> None:
     for n in sizes:
         setting = setting_of(sampled_study(study, n), AgentsSection())
         play(setting)
-        grown("round of agents over data subjects", n, best_time(lambda setting=setting: play(setting), 2))
+        grown("round of agents over data subjects", n, best_time(partial(play, setting), 2))
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,7 +44,7 @@ def seconds_of(action: Callable[[], object]) -> float:
 
 def work_and_tasks(name: str | Path, n: int) -> tuple[ScenarioWork, list[RunTask]]:
     """Return a batch of n points of a scenario that differ in the loss."""
-    loaded = Scenario.load(name, {"figures": {}})
+    loaded: Scenario[Any] = Scenario.load(name, {"figures": {}})
     design = Design(pd.DataFrame({"economics.loss": np.linspace(50, 600, n)}))
     return ScenarioWork(loaded), tasks_of(loaded, design, at_point(loaded, {}).content)
 

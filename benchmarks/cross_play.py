@@ -34,10 +34,10 @@ def in_blocks(n: int) -> None:
     loop = batch = 0.0
     for start in range(0, n, _BLOCK):
         losses = np.linspace(50, 600, n)[start : start + _BLOCK].tolist()
-        loaded = Scenario.load(TOWN, {"figures": {}, "sweep": {"values": {"economics.loss": losses}}})
+        loaded: Scenario[Any] = Scenario.load(TOWN, {"figures": {}, "sweep": {"values": {"economics.loss": losses}}})
         design = design_of(loaded)
         tasks = tasks_of(loaded, design, content_of_run(loaded) | {"cross_play": options.facts})
-        work = CrossPlayWork(loaded, options=options)
+        work = CrossPlayWork(loaded, play=options)
         begun = time.perf_counter()
         for task in tasks:
             work(task)

@@ -20,6 +20,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from figures import figure, grown
@@ -28,7 +29,15 @@ from memory import peak_mib
 from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame
-from reidsim.games.full_domain.search import Incumbent, every_node, explore, multi_dimensional, record_level, search
+from reidsim.games.full_domain.search import (
+    FullDomainSolution,
+    Incumbent,
+    every_node,
+    explore,
+    multi_dimensional,
+    record_level,
+    search,
+)
 from reidsim.games.record_game import Prices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
@@ -42,19 +51,19 @@ BENEFIT, COST = 1200.0, 4.0
 AHEAD_OF_ARX = {False: {300.0: 17, 600.0: 10.9, 1000.0: 14.2, 2000.0: 11.4}, True: dict.fromkeys(AMOUNTS, 5.9)}
 
 
-def cpu_time(work: Callable[[], object], repeats: int) -> float:
-    """Return the shortest of repeated timings, in CPU seconds."""
+def prices(amount: float) -> Prices:
+    """Return payoff parameters with equal gain and loss."""
+    return Prices(*np.array([[BENEFIT], [amount], [amount], [COST]]))
+
+
+def cpu_time(work: Callable[[FullDomainGame], object], game: FullDomainGame, repeats: int) -> float:
+    """Return the shortest of repeated timings of work on a game without earlier results, in CPU seconds."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
-        work()
+        work(replace(game))
         times.append(time.process_time() - start)
     return min(times)
-
-
-def fresh(game: FullDomainGame) -> FullDomainGame:
-    """Return the game without anything that was computed before."""
-    return replace(game)
 
 
 def walk_of(game: FullDomainGame) -> Incumbent:
@@ -69,17 +78,16 @@ def walk_of(game: FullDomainGame) -> Incumbent:
     return incumbent
 
 
-def against_types(study: TablesStudy, game: FullDomainGame, number: int) -> AnyAdversaryGame:
-    """Return a game against several one-shot types of different gains and costs."""
+def search_against_types(study: TablesStudy, number: int, game: FullDomainGame) -> FullDomainSolution:
+    """Search a game against several one-shot types of different gains and costs."""
     linker, n = study.linker("prosecutor"), study.lattice.n_records
     gain, loss = float(game.prices.gain[0]), np.full(n, float(game.prices.loss[0]))
     types = [
         AdversaryType(f"{each}", 1 / number, linker, OneShotAdversary(gain * (1 - 0.1 * each), COST + each))
         for each in range(number)
     ]
-    return AnyAdversaryGame.from_record_game(
-        game, TypesGame(study.lattice, types, np.full(n, BENEFIT), loss), by_size=True
-    )
+    played = TypesGame(study.lattice, types, np.full(n, BENEFIT), loss)
+    return search(AnyAdversaryGame.from_record_game(game, played, by_size=True))
 
 
 def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int = 3) -> list[dict[str, object]]:
@@ -95,21 +103,21 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
     for no_attack in (False, True):
         name = "no-attack" if no_attack else "basic"
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", prices(amount), no_attack=no_attack)
             assert walk_of(game).node == search(game).node
             ours = walk = np.inf
             for _ in range(repeats):
-                ours = min(ours, cpu_time(lambda game=game: search(fresh(game)), 1))
-                walk = min(walk, cpu_time(lambda game=game: walk_of(fresh(game)), 1))
+                ours = min(ours, cpu_time(search, game, 1))
+                walk = min(walk, cpu_time(walk_of, game, 1))
             work = f"{name}, G = L = {amount:.0f}"
             rows.append(figure(work, ours, "walk of the lattice", walk))
             if amount in AHEAD_OF_ARX[no_attack]:
                 ahead = AHEAD_OF_ARX[no_attack][amount]
                 rows.append(figure(work, ours, "ARX, at least", ahead * walk, 25.0))
-        game = study.node_game("prosecutor", Prices(BENEFIT, 1000, 1000, COST), no_attack=no_attack)
-        one = cpu_time(lambda game=game: search(fresh(game)), repeats)
+        game = study.node_game("prosecutor", prices(1000), no_attack=no_attack)
+        one = cpu_time(search, game, repeats)
         for number in (2, 5):
-            seconds = cpu_time(lambda game=game, number=number: search(against_types(study, game, number)), repeats)
+            seconds = cpu_time(partial(search_against_types, study, number), game, repeats)
             rows.append(figure(f"{name}, {number} types", seconds, "one type", one, number, at_most=True))
     return rows
 
@@ -135,10 +143,10 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
     )
     for no_attack in (False, True):
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", prices(amount), no_attack=no_attack)
             solution = search(game)
-            pruned = cpu_time(lambda game=game: search(fresh(game)), repeats)
-            whole = cpu_time(lambda game=game: search(fresh(game), prune=False), repeats)
+            pruned = cpu_time(search, game, repeats)
+            whole = cpu_time(partial(search, prune=False), game, repeats)
             relative = solution.payout / solution.best_case
             outcomes = every_node(game)
             start = time.process_time()
@@ -157,9 +165,9 @@ def by_record(study: TablesStudy, amounts: Sequence[float], repeats: int) -> Non
     """Time record-level generalization of all records."""
     for no_attack in (False, True):
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", prices(amount), no_attack=no_attack)
             payout = float(record_level(game).payoff @ game.released) / game.best_case
-            seconds = cpu_time(lambda game=game: record_level(fresh(game)), repeats)
+            seconds = cpu_time(record_level, game, repeats)
             print(
                 f"record-level {'no-attack' if no_attack else 'basic':<10} {amount:>6.0f} {payout:.6f} {seconds:.3f} s"
             )
@@ -170,11 +178,11 @@ def by_region(study: TablesStudy, amounts: Sequence[float]) -> None:
     """Time the best multi-dimensional recoding beside the payouts that it lies between."""
     for no_attack in (False, True):
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", prices(amount), no_attack=no_attack)
             best_case = game.best_case
             one_node = search(game).payout / best_case
             start = time.process_time()
-            payout = multi_dimensional(fresh(game)).payout / best_case
+            payout = multi_dimensional(replace(game)).payout / best_case
             seconds = time.process_time() - start
             print(
                 f"multi-dimensional {'no-attack' if no_attack else 'basic':<10} {amount:>6.0f} {payout:.6f} "
@@ -195,7 +203,7 @@ def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
     )
     first, cell = distinct_rows(list(codes.T), len(codes))
     lattice = GeneralizationLattice(hierarchies, codes[first])
-    return FullDomainGame(lattice, np.bincount(cell), Prices(BENEFIT, 1000, 1000, COST))
+    return FullDomainGame(lattice, np.bincount(cell), prices(1000))
 
 
 def growth_in_rows(sizes: Sequence[int]) -> None:

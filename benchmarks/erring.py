@@ -13,12 +13,14 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from figures import figure
 
 from reidsim.adversaries.rationality import ErringAdversary
+from reidsim.adversaries.response import Weighing
 from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.masking.searches import best_first
@@ -43,6 +45,7 @@ def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
 def by_record(scenario: str, precisions: list[float], repeats: int) -> None:
     """Compare branch and bound with enumeration, record by record."""
     game = build_study(Scenario.load(scenario)).truth
+    assert isinstance(game.adversary, Weighing)
     print(f"{scenario}: {game.n_records:,} distinct records, {game.space.size} forms")
     print("precision, forms evaluated per record, seconds, enumeration evaluates, seconds, times as fast")
     for precision in (None, *precisions):
@@ -51,8 +54,8 @@ def by_record(scenario: str, precisions: list[float], repeats: int) -> None:
             played = replace(game, adversary=ErringAdversary(game.adversary, precision))
         # Once before, so that people have been rolled up for every node.
         backward_induction(played)
-        enumerating, every = best_time(lambda played=played: backward_induction(played), repeats)
-        bounding, bounded = best_time(lambda played=played: branch_and_bound(played), repeats)
+        enumerating, every = best_time(partial(backward_induction, played), repeats)
+        bounding, bounded = best_time(partial(branch_and_bound, played), repeats)
         errs = "no errors" if precision is None else f"precision {precision:g}"
         figure(f"branch and bound, {scenario}, {errs}", bounding, "enumeration", enumerating)
         if not np.array_equal(bounded.strategies, every.strategies):
@@ -68,13 +71,14 @@ def whole_table(scenario: str, precision: float, repeats: int) -> None:
     study = build_study(Scenario.load(scenario))
     game = study.node_game(study.scenario.planned_risk, study.prices)
     truth = study.truth
+    assert isinstance(truth.adversary, Weighing)
     erring = replace(truth, adversary=ErringAdversary(truth.adversary, precision))
     general = AnyAdversaryGame.from_record_game(game, erring)
     search(general)
     enumerating, every = best_time(lambda: search(general, prune=False), 1)
     seconds = {}
     for name, played in (("compiled, no errors", game), ("general, logit", general)):
-        seconds[name], found = best_time(lambda played=played: search(played), repeats)
+        seconds[name], found = best_time(partial(search, played), repeats)
         print(f"{scenario}, {name}: {found.evaluated:,} of {game.lattice.size:,} nodes, {seconds[name]:.4f} s")
     if abs(every.payout - found.payout) > 1e-9 * abs(found.payout):
         raise SystemExit("the bound changes the payout")
@@ -84,14 +88,15 @@ def whole_table(scenario: str, precision: float, repeats: int) -> None:
 
 def masking(targets: int, loci: int, precision: float, repeats: int) -> None:
     """Compare branch and bound against a two-stage attack with errors with the compiled search without."""
-    attributes = list(Scenario.load("wan2021").scenario.subjects.attributes[: 2 + loci])
+    loaded: Scenario[Any] = Scenario.load("wan2021")
+    attributes = list(loaded.scenario.subjects.attributes[: 2 + loci])
     changes = {"targets.size": targets, "subjects.attributes": attributes}
     game = build_masking_study(Scenario.load("wan2021", changes)).games(0)[0]
     erring = replace(game, planner=ErringAdversary(game.attack, precision))
     seconds = {}
     for name, played in (("compiled, no errors", game), ("general, logit", erring)):
         best_first(played)
-        seconds[name], found = best_time(lambda p=played: best_first(p), repeats)
+        seconds[name], found = best_time(partial(best_first, played), repeats)
         print(f"wan2021, {targets:,} subjects, {name}: {found.evaluated.mean():.1f} forms each, {seconds[name]:.3f} s")
     print(f"general over compiled: {seconds['general, logit'] / seconds['compiled, no errors']:.1f}")
 

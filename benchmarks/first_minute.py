@@ -94,9 +94,9 @@ def main() -> None:
             print(f"run wan2015, {state}: {times}")
         own_files.write_hospital(Path(place) / "stays.csv", own_files.hospital(options.rows, options.rows * 3 // 5))
         for command in OWN_FILE:
-            seconds = seconds_of([sys.executable, "-m", "reidsim", *command], environment, Path(place))
+            took = seconds_of([sys.executable, "-m", "reidsim", *command], environment, Path(place))
             if "first" not in command:
-                print(f"{command[0]}, {options.rows:,} rows: {seconds:.2f} s ({seconds / imports:.1f})")
+                print(f"{command[0]}, {options.rows:,} rows: {took:.2f} s ({took / imports:.1f})")
 
 
 if __name__ == "__main__":

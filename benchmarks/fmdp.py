@@ -18,6 +18,7 @@ import numpy as np
 from figures import figure
 from memory import peak_mib
 
+from reidsim.adversaries.factored_mdp import Method
 from reidsim.adversaries.sequential.attack import SequentialAttack, _solved, program_values
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
 from reidsim.populations.catalogue import load_population
@@ -27,7 +28,7 @@ ATTACK = SequentialAttack(
 )
 
 
-def program_seconds(solver: str, n: int, sample: np.ndarray, records: int) -> tuple[np.ndarray, float]:
+def program_seconds(solver: Method, n: int, sample: np.ndarray, records: int) -> tuple[np.ndarray, float]:
     """Return V(x_0) of a sample of shares, and the extrapolated seconds of a program for each record.
 
     As in the paper, each record is planned for on its own. The Two-Level program solves the clusters of linked groups
@@ -67,7 +68,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=40, help="records that the linear programs plan for")
     sample = parser.parse_args().sample
     population = load_population("north-carolina-2010")
-    share = population.counts / population.total
+    share = population.counts / population.counts.sum()
     rng = np.random.default_rng(0)
     records = rng.choice(share, 5_000, p=share)
     induction_seconds(5_000, records)

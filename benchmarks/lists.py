@@ -94,7 +94,7 @@ def main() -> None:
     start = time.perf_counter()
     plain(few, options.sample)
     slow = (time.perf_counter() - start) * n / options.sample
-    rows = sum(each.n_records for each in lists.values())
+    rows = sum(len(each.person) for each in lists.values())
     figure(f"four lists of {n:,} people", seconds, "plain loop", slow)
     print(
         f"four lists of {n:,} people, {rows:,} rows: {seconds:.2f} s; plain loop {slow:,.0f} s, {slow / seconds:,.0f} x"

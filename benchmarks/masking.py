@@ -15,13 +15,13 @@ compilation is shown apart (it is cached on disk).
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from figures import figure, grown
@@ -49,7 +49,8 @@ from reidsim.games.masking.searches import (
 )
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
-from reidsim.kinds.masking.study import build_masking_study
+from reidsim.kinds.masking.kind import MASKING
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.linkage.surname_inference import Ancestry, SurnameInference
 from reidsim.releases.lattice import MaskingSpace, entropy
 from reidsim.scenarios.scenario import Scenario
@@ -64,7 +65,7 @@ Result = TypeVar("Result")
 
 def two_stage_attack(loci: tuple[str, ...], rates: np.ndarray) -> MultistageAttack:
     """Return the two-stage attack of Wan et al. 2021 with the paper's parameters."""
-    stages = (InferSurname(loci, Ancestry(np.asarray(rates, dtype=np.float64))), Identify(("age", "state", "surname")))
+    stages = (InferSurname(loci, Ancestry(tuple(rates.tolist()))), Identify(("age", "state", "surname")))
     return MultistageAttack(stages, 150.0, 10.0)
 
 
@@ -75,11 +76,12 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
     return time.process_time() - start, result
 
 
-def bundled_game(n_targets: int, n_loci: int) -> MaskingGame:
-    """Return the game of the bundled scenario, for its first loci."""
-    age, state, *loci = Scenario.load("wan2021").scenario.subjects.attributes
-    changes = {"targets.size": n_targets, "subjects.attributes": [age, state, *loci[:n_loci]]}
-    return build_masking_study(Scenario.load("wan2021", changes)).games(0)[0]
+def bundled_study(n_targets: int, n_loci: int) -> MaskingStudy:
+    """Return the study of the bundled scenario, for its first loci."""
+    loaded: Scenario[Any] = Scenario.load("wan2021")
+    attributes = list(loaded.scenario.subjects.attributes[: 2 + n_loci])
+    changes = {"targets.size": n_targets, "subjects.attributes": attributes}
+    return build_masking_study(Scenario.load("wan2021", changes))
 
 
 def game_of_arrays(path: Path) -> MaskingGame:
@@ -136,7 +138,8 @@ class PlainSubject:
 
     def __init__(self, game: MaskingGame) -> None:
         stage, world = game.attack.inferences[0], game.world
-        self.rates = stage.ancestry.mutation_rates
+        assert isinstance(stage, InferSurname)
+        self.rates = np.array(stage.ancestry.mutation_rates)
         self.men = world.resource("genealogy").matrix(stage.loci)
         self.surnames = world.resource("genealogy").column("surname")
         self.people = world.resource("registry").matrix(("age", "state"))
@@ -211,7 +214,7 @@ def compilation() -> None:
     """Time of the first call of each solver, which compiles or reads compiled code from disk."""
     small = made_up_game(10, 100, 100, 4)
     solvers = (best_first, greedy, masking_backward_induction, same_strategy)
-    seconds = [timed(lambda solver=solver: solver(small))[0] for solver in solvers]
+    seconds = [timed(partial(solver, small))[0] for solver in solvers]
     print(f"first calls of the solvers (compiling, or reading the compilation cache): {sum(seconds):.1f} s")
 
 
@@ -238,11 +241,6 @@ def solvers(game: MaskingGame, sample: int) -> None:
     print(f"  greedy: {seconds:.2f} s; {each:.0f} each; loses {lost.mean():.2f}, at most {lost.max():.2f}")
     seconds, choice = timed(lambda: same_strategy(fresh()))
     print(f"  one strategy for all, exact: {seconds:.2f} s; {game.space.describe(int(choice.strategies[0]))}")
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "games"))
-    from published_policies import MASKING_POLICIES, solve_policy
-
-    seconds, _ = timed(lambda: [solve_policy(game, p, np.random.default_rng(0)) for p in MASKING_POLICIES])
-    print(f"  all eight policies: {seconds:.2f} s")
     rows = np.random.default_rng(0).choice(n, min(sample, n), replace=False).tolist()
     plain = PlainSubject(game)
     seconds, payoffs = timed(lambda: [plain.solve(i) for i in rows])
@@ -251,6 +249,12 @@ def solvers(game: MaskingGame, sample: int) -> None:
     print(f"plain backward induction with pruning, {len(rows)} subjects, same payoffs: {each:.1f} s each")
     print(f"  RATIO per subject: {each / (cold / n):,.0f} (to reach 3,000)")
     figure(f"masking, exact, {n:,} subjects", cold, "plain backward induction", each * n, 3000.0)
+
+
+def policies(study: MaskingStudy) -> None:
+    """Time all policies of the scenario."""
+    seconds, outcomes = timed(lambda: MASKING.play(study, 0))
+    print(f"  all {len(outcomes)} policies: {seconds:.2f} s")
 
 
 def inference(game: MaskingGame, n_sets: int, sample: int) -> None:
@@ -263,7 +267,7 @@ def inference(game: MaskingGame, n_sets: int, sample: int) -> None:
     shared = ranks < rng.integers((n_loci + 1) // 2, n_loci + 1, (game.n_records, n_sets, 1))
     alleles = game.world.targets.matrix(stage.loci)
     made = [SurnameInference(stage.ancestry, men.matrix(stage.loci), men.column("surname")) for _ in range(3)]
-    tries = [timed(lambda each=each: each.infer(alleles, shared)) for each in made]
+    tries = [timed(partial(each.infer, alleles, shared)) for each in made]
     seconds, found = min(each for each, _ in tries), tries[0][1]
     plain = PlainSubject(game)
     pairs = [(i, k) for i in range(min(sample, game.n_records)) for k in range(min(50, n_sets))]
@@ -294,9 +298,8 @@ def several(game: MaskingGame) -> None:
     for (name, thresholds), together, no_attack in product(ways, get_args(Together)[:2], (False, True)):
         forget_inferences()
         played = two_adversaries(game, thresholds, together)
-        seconds, ours = timed(lambda played=played, no=no_attack: best_against_several(played, no_attack=no))
-        constraint = Constraint(no_attack=no_attack)
-        bounded, plain = timed(lambda played=played, no=constraint: branch_and_bound(played, no))
+        seconds, ours = timed(partial(best_against_several, played, no_attack=no_attack))
+        bounded, plain = timed(partial(branch_and_bound, played, Constraint(no_attack=no_attack)))
         assert (ours.strategies == plain.strategies).all()
         label = f"two adversaries, {name}, {together}{', no attack' if no_attack else ''}, {game.n_records:,} subjects"
         print(f"{label}: {seconds:.2f} s; RATIO to branch and bound: {bounded / seconds:.0f} (to reach 20)")
@@ -307,23 +310,23 @@ def growth(largest: int, subjects: int) -> None:
     """Time the exact game as loci, tables and subjects grow, in made-up worlds."""
     for n_loci in (8, 10, 12, 14, 16):
         game = made_up_game(1000, 20_000, 20_000, n_loci)
-        seconds, choice = timed(lambda game=game: best_first(game))
+        seconds, choice = timed(partial(best_first, game))
         goal = " (to reach 30)" if n_loci == 16 else ""
         print(
             f"{n_loci:>3} loci, 1,000 subjects: {seconds:6.2f} s{goal}; {choice.evaluated.mean():,.0f} strategies each"
         )
     for n_loci in (20, 30, 60):
         game = made_up_game(100, 20_000, 20_000, n_loci)
-        seconds, choice = timed(lambda game=game: anytime(game, most_evaluated=2000))
-        proved = (choice.gap == 0).mean()
+        seconds, bounded = timed(partial(anytime, game, most_evaluated=2000))
+        proved = (bounded.gap == 0).mean()
         print(
             f"{n_loci:>3} loci, 100 subjects, at most 2,000 strategies each: {seconds:6.2f} s; "
-            f"mean gap {choice.gap.mean():.2f}, {100 * proved:.0f} % proved optimal"
+            f"mean gap {bounded.gap.mean():.2f}, {100 * proved:.0f} % proved optimal"
         )
     sizes = [(20_000, 20_000)] + [pair for size in (100_000, largest) for pair in ((size, 20_000), (20_000, size))]
     for men, people in sizes:
         game = made_up_game(1000, men, people, 12)
-        seconds, choice = timed(lambda game=game: best_first(game))
+        seconds, choice = timed(partial(best_first, game))
         print(
             f"genealogy {men:>9,}, registry {people:>9,}, 1,000 subjects: {seconds:6.2f} s; "
             f"{choice.evaluated.mean():,.0f} strategies each; peak {peak_mib():,.0f} MiB"
@@ -335,7 +338,7 @@ def growth_in_subjects(sizes: Sequence[int]) -> None:
     """Time the exact game for ever more subjects of 12 loci."""
     for n in sizes:
         game = made_up_game(n, 20_000, max(20_000, n), 12)
-        seconds, choice = timed(lambda game=game: best_first(game))
+        seconds, choice = timed(partial(best_first, game))
         grown("masking game over subjects", n, seconds)
         print(
             f"{n:>9,} subjects: {seconds:6.2f} s = {1e3 * seconds / n:.2f} ms each; "
@@ -357,11 +360,13 @@ def main() -> None:
     if arguments.inputs:
         require_file(arguments.inputs, "the arrays of --inputs")
     compilation()
-    game = game_of_arrays(arguments.inputs) if arguments.inputs else bundled_game(arguments.targets, arguments.loci)
+    study = bundled_study(arguments.targets, arguments.loci)
+    game = game_of_arrays(arguments.inputs) if arguments.inputs else study.games(0)[0]
     solvers(game, arguments.sample)
     inference(game, 200, arguments.sample)
     if not arguments.inputs:
-        several(bundled_game(min(arguments.targets, 300), arguments.loci))
+        policies(study)
+        several(bundled_study(min(arguments.targets, 300), arguments.loci).games(0)[0])
     if not arguments.skip_growth:
         growth(arguments.largest, arguments.subjects)
 

@@ -16,6 +16,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -89,6 +90,7 @@ def engines(people: int, repeats: int) -> None:
         path = Path(folder) / "genealogy.parquet"
         _, writing = timed(lambda: pq.write_table(genealogy_table(ours), path, compression="zstd") or ours, 3)
         again, reading = timed(lambda: read_population_file(path), 3)
+        assert isinstance(again, Genealogy)
         assert genealogy_table(again).equals(genealogy_table(ours))
         size = path.stat().st_size / 1e6
     print(f"  kept on disk: written in {writing:.2f} s, read in {reading:.2f} s, {size:.1f} MB")
@@ -98,7 +100,7 @@ def growth(sizes: list[int]) -> None:
     """Show time and memory on more and more people."""
     print("vectorised engine alone (peak memory of the process so far; 40 bytes per person are the result):")
     for total in sizes:
-        genealogy, seconds = timed(lambda people=total // GENERATIONS: vectorised(people))
+        genealogy, seconds = timed(partial(vectorised, total // GENERATIONS))
         assert len(genealogy) == total
         grown("genealogy over people", total, seconds)
         print(

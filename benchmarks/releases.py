@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from figures import figure
@@ -121,7 +122,7 @@ def plain_sizes(world: World, records: list[int]) -> list[float]:
     for record in records:
         was_in = np.flatnonzero(world.schedule[:, record])
         released = [world.lattice.levels(int(world.forms[wave, record])) for wave in was_in]
-        candidates = range(len(world.people))
+        candidates: Sequence[int] = range(len(world.people))
         if world.prosecutor:
             candidates = np.flatnonzero(world.schedule[was_in].all(axis=0)).tolist()
         own, count = world.people[record].tolist(), 0

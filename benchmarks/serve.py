@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,9 @@ def seconds_of_changes(page: Chrome, changes: int) -> list[float]:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
+    def changed(before: object) -> bool:
+        return page.execute_script(NUMBERS) not in (None, before)
+
     seconds = []
     for number in range(changes):
         seconds_until(lambda: page.execute_script(DRAWN), time.perf_counter())
@@ -78,7 +82,7 @@ def seconds_of_changes(page: Chrome, changes: int) -> list[float]:
                 start = time.perf_counter()
                 key = Keys.ARROW_LEFT if number % 2 else Keys.ARROW_RIGHT
                 page.find_elements(By.CSS_SELECTOR, SLIDER)[LOSS].send_keys(key)
-        seconds.append(seconds_until(lambda shown=before: page.execute_script(NUMBERS) not in (None, shown), start))
+        seconds.append(seconds_until(partial(changed, before), start))
     return seconds
 
 

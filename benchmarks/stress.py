@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.batch.design import at_point
 from reidsim.engine.stress.run import Evaluator
 from reidsim.games.solvers import robust_choices
-from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.outcomes import OneShotPoints, play
-from reidsim.scenarios.adversary_schema import economics_of
+from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.scenario import Scenario
 
@@ -27,9 +25,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=50, help="prices at which policies are played")
     n_points = parser.parse_args().points
-    loaded = Scenario.load("wan2015")
-    study = build_study(loaded)
-    policies = tuple(study.scenario.publisher.policies)
+    loaded: Scenario[Any] = Scenario.load("wan2015")
+    policies = tuple(loaded.scenario.publisher.policies)
+    evaluator = Evaluator(loaded, policies, 0.95)
+    study = evaluator.plans.study
     rng = np.random.default_rng(1)
     points = pd.DataFrame(
         {
@@ -43,7 +42,6 @@ def main() -> None:
     single = time.perf_counter() - begun
     print(f"solving four policies of a study that is built: {single:.2f} s")
 
-    evaluator = Evaluator(loaded, policies, 0.95, amounts=OneShotPoints(study))
     begun = time.perf_counter()
     own = evaluator.at(pd.DataFrame({"economics.cost": [4.0]}), "informed")
     first = time.perf_counter() - begun
@@ -55,7 +53,7 @@ def main() -> None:
     print(f"the first point, which thins strategies: {first:.2f} s; each further one: {1000 * each:.1f} ms")
     print(f"single runs take {single / each:.0f} times as long as further points")
 
-    truths = [economics_of(at_point(loaded, values).scenario)[0] for values in points.to_dict("records")]
+    truths = [truth for truth, _ in evaluator.economics(points)]
     begun = time.perf_counter()
     robust_choices([study.game(truth) for truth in truths])
     seconds = time.perf_counter() - begun

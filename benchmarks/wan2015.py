@@ -22,8 +22,7 @@ from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.response import OneShotAdversary
-from reidsim.games.cross_play import FixedForms
-from reidsim.games.outcomes import evaluate
+from reidsim.games.outcomes import Equilibrium, evaluate
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.games.solvers import (
     Options,
@@ -34,7 +33,6 @@ from reidsim.games.solvers import (
     undominated_options,
 )
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.schema import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population, distinct_rows
@@ -56,7 +54,7 @@ def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
     return min(times), result
 
 
-def four_policies(study: TablesStudy) -> dict[str, object]:
+def four_policies(study: TablesStudy) -> dict[str, Equilibrium]:
     """From records and population to the outcome of all four policies; nothing is kept from an earlier call."""
     codes = study.lattice.codes[study.cell_of_record]
     first, cells = distinct_rows(list(codes.T), len(codes))
@@ -65,8 +63,7 @@ def four_policies(study: TablesStudy) -> dict[str, object]:
     one_shot = OneShotAdversary(prices.adversary_gain, prices.cost)
     benefit, loss = (np.full(lattice.n_records, amount) for amount in (prices.benefit, prices.loss))
     game = RecordGame(lattice, linker, one_shot, benefit, loss)
-    choices = {name: backward_induction(game, POLICIES[name].constraint(study)) for name in GAMES}
-    choices["safe-harbor"] = FixedForms("safe-harbor", policy_named("safe-harbor").form(study)).choose(game)
+    choices = {name: study.solve(name, game) for name in (*GAMES, "safe-harbor")}
     return {name: evaluate(game, choice).expand(cells) for name, choice in choices.items()}
 
 
@@ -109,6 +106,7 @@ def per_record(study: TablesStudy, repeats: int, sample: int) -> dict[str, objec
     dense[tuple(population.cells.T)] = population.counts
     rows = np.random.default_rng(0).choice(study.n_records, sample, replace=False)
     codes = study.lattice.codes[study.cell_of_record[rows]]
+    assert study.safe_harbor is not None
     minima = study.lattice.all_levels(study.safe_harbor[study.cell_of_record[rows]]).tolist()
     start = time.process_time()
     plain = [plain_record(study, dense, code, tuple(minimum)) for code, minimum in zip(codes, minima, strict=True)]
@@ -182,7 +180,7 @@ def growth_in_records(study: TablesStudy, sizes: Sequence[int] = (10_000, 100_00
 
         def solve(drawn: np.ndarray = drawn) -> tuple[object, int]:
             first, _ = distinct_rows(list(population.cells[drawn].T), len(drawn))
-            game = study.game_of(population.cells[drawn][first])
+            game = study.on_records(population.cells[drawn][first]).truth
             return backward_induction(game), game.n_records
 
         seconds, (_, cells) = best_time(solve, 2)
