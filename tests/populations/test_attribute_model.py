@@ -211,6 +211,13 @@ def test_a_missing_row_is_named(town: Path) -> None:
     assert error.problem == "no row with a count or share above 0"
 
 
+def test_a_short_range_may_have_large_numbers(town: Path) -> None:
+    town.write_text(
+        TOWN[: TOWN.index("[[attribute]]")] + '[[attribute]]\nname = "code"\nuniform = ["9999999..10000000"]\n'
+    )
+    assert model_of(town).domain["code"].categories == ("9999999", "10000000")
+
+
 def test_too_many_combinations_of_given_values(town: Path) -> None:
     attributes = "".join(f'[[attribute]]\nname = "{name}"\nuniform = ["1..4000"]\n' for name in ("zip", "code"))
     by_file = 'given = ["zip", "code"]\ntable = { file = "work.csv", value = "kind", count = "n" }\n'

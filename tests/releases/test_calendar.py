@@ -58,14 +58,17 @@ def test_days_with_the_year_last_are_read_in_the_order_given_unless_only_the_oth
     [
         "", "unknown", "1985-02-31", "31.02.1985", "2/30/1970", "99/99/9999", "9999", "0999", "1.5", "12", "1-2",
         "7 Octember 1970", "1970-13", "1970-10-07 noon", "10.7-1970", "37203-1234", "123456", "192.168.0.1",
-        "2200-01-01", "09999", "99999",
+        "2200-01-01", "1799-12-31", "2200", "1799", "09999", "99999",
     ],
 )  # fmt: skip
 def test_what_is_no_day_is_not_read_as_one(text):
     assert read_day(text, two_digit_years_from=1930) is None
 
 
-@pytest.mark.parametrize(("text", "calendar"), [("1970", "1970"), ("1970.0", "1970"), ("1970-01", "1970-01")])
+@pytest.mark.parametrize(
+    ("text", "calendar"),
+    [("1970", "1970"), ("1970.0", "1970"), ("1970-01", "1970-01"), ("1800", "1800"), ("2199", "2199")],
+)
 def test_years_and_months_are_kept_as_such(text, calendar):
     assert read_day(text) == (calendar, "year", False, None)
 
