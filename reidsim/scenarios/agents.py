@@ -60,7 +60,7 @@ def scenario_alone(scenario: S, name: str) -> S:
     values = {key: getattr(section, key) for key in schema.model_fields}
     changes: dict[str, Any] = {
         # Validated before. Validating again would refuse names of objects passed in Python.
-        "adversary": schema.model_construct(section.model_fields_set & set(values), **values),
+        "adversary": schema.model_construct(**values),
         "adversaries": {},
         "economics": sections["economics"].model_copy(update=section.amounts),
         "beliefs": sections["beliefs"].model_copy(update=dict.fromkeys(section.amounts)),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.linkage.relatives import Ancestry, Matching, relatives_within
+from reidsim.linkage.relatives import Ancestry, Matching, at_least, relatives_within
 
 # Grandparents 0 and 1, their children 2 and 3 with spouses 4 and 5, half-sibling 8 of 6, cousins 6 and 7.
 FATHER = np.array([-1, -1, 0, 0, -1, -1, 2, 3, 2])
@@ -121,6 +121,13 @@ def test_matches_are_those_of_the_printed_formula(generations):
     expected = 1 - sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(2))
     found = Matching().probability(np.array([2 * g]), np.array([2.0 ** (1 - 2 * g)]))
     assert found[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
+def test_the_chance_of_several_successes_is_a_binomial_tail(chance):
+    for trials, number in itertools.product(range(5), range(1, 5)):
+        tail = sum(comb(trials, k) * chance**k * (1 - chance) ** (trials - k) for k in range(number, trials + 1))
+        assert at_least(number, trials, chance) == pytest.approx(tail, rel=1e-12)
 
 
 def test_common_ancestors_are_those_of_the_printed_formula():

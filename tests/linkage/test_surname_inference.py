@@ -97,10 +97,17 @@ def test_nearest_neighbour_equals_plain_loops(genealogy, data):
     assert found[1][0] == confidence
 
 
-@pytest.mark.parametrize("rates", [[0.1, -0.1], [0.1, 1.0], [0.1, np.nan], [0.1] * 61])
+@pytest.mark.parametrize("rates", [[], [0.1, -0.1], [0.1, 1.0], [0.1, np.nan], [0.1] * 61])
 def test_impossible_mutation_rates_are_refused(rates):
     with pytest.raises(InputError, match="mutation rate"):
         Ancestry(np.array(rates))
+    assert len(Ancestry((0.1,) * 60).mutation_rates) == 60
+
+
+@pytest.mark.parametrize("people", [0.9, np.inf, np.nan])
+def test_an_impossible_effective_population_is_refused(people):
+    with pytest.raises(InputError, match="effective population out of range"):
+        Ancestry((0.1,), people)
 
 
 def test_few_loci_of_a_large_genealogy_equal_plain_loops():
