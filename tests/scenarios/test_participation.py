@@ -4,7 +4,8 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.kinds.participation.kind import read_pedigree
+from reidsim.kinds.participation.kind import PARTICIPATION_KIND, read_pedigree
+from reidsim.scenarios.scenario import Scenario
 
 FAMILY = """person,father,mother,decides
 Ada,,,no
@@ -52,6 +53,15 @@ def test_a_family_joins_as_a_whole_or_not_at_all(family):
     assert joined["policy"].value_counts().to_dict() == {
         "nobody": 0, "everybody": 6, "from-nobody": 0, "from-everybody": 6, "planner": 0,
     }  # fmt: skip
+
+
+def test_best_replies_start_from_nobody_everybody_and_mostly_small_random_sets(family):
+    study = PARTICIPATION_KIND.build(Scenario.load(family, {"figures.equilibria.starts": 50}))
+    sizes = [joined.mean() for joined in study.starts().values()]
+    assert sizes[:2] == [0, 1]
+    assert len(sizes) == 52
+    assert sum(size < 0.5 for size in sizes[2:]) > 30
+    assert [joined.mean() for joined in study.starts().values()] == sizes
 
 
 def test_it_is_stressed(family):
