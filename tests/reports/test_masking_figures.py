@@ -6,6 +6,7 @@ from layout import misplaced
 
 from reidsim.kinds.masking.figures import (
     effectiveness,
+    masking_lines,
     search_path_figure,
     strategy_map,
     usefulness_and_fairness,
@@ -109,6 +110,20 @@ def test_fairness_is_drawn_against_usefulness_and_against_privacy():
     ):
         np.testing.assert_allclose(drawn["left"][marks].get_offsets(), rows[["usefulness", "usefulness_fairness"]])
         np.testing.assert_allclose(drawn["right"][marks].get_offsets()[:, 0], 1 - rows["risk"])
+
+
+def test_lines_are_means_of_replications_with_their_deviations():
+    lines = pd.DataFrame(
+        {"line": "cost", "value": ["1", "1", "4", "4"], "policy": "masking",
+         "publisher_payoff": [1.0, 3.0, 5.0, 5.0], "risk": [0.0, 0.5, 0.5, 0.5]}
+    )  # fmt: skip
+    for measure, means, deviations in (("publisher_payoff", [2, 5], [1, 0]), ("risk", [0.75, 0.5], [0.25, 0])):
+        figure = masking_lines(lines, measure)
+        assert not misplaced(figure)
+        (axes,) = figure.axes
+        (bars,) = axes.collections
+        np.testing.assert_allclose(axes.get_lines()[0].get_xydata(), np.column_stack([[1, 4], means]))
+        np.testing.assert_allclose([np.ptp(bar[:, 1]) / 2 for bar in bars.get_segments()], deviations)
 
 
 def test_a_search_path_is_drawn_in_its_order_with_who_is_attacked_and_recommended():

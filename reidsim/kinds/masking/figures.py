@@ -221,7 +221,7 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     return figure
 
 
-def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> Figure:
+def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
     """Draw a measure along each line of a sweep, by policy, with its spread.
 
     Parameters
