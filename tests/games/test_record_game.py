@@ -43,7 +43,8 @@ def test_the_unit_of_money_changes_no_strategy(small, factor):
 @given(small=small_games(), data=st.data())
 def test_evaluating_any_strategies_gives_the_papers_payoffs(small, data):
     game = small.game()
-    strategies = [data.draw(st.integers(-1, game.space.size - 1)) for _ in range(small.n_records)]
+    any_strategy = st.just(WITHHELD) | st.integers(0, game.space.size - 1)
+    strategies = [data.draw(any_strategy) for _ in range(small.n_records)]
     equilibrium = evaluate(game, Choice(np.array(strategies), "drawn", np.arange(small.n_records), exact=False))
     assert equilibrium.solver == "drawn"
     assert equilibrium.evaluated.tolist() == list(range(small.n_records))

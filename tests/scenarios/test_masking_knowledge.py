@@ -9,6 +9,7 @@ import pytest
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.scenario import Scenario
 
 POSTERS = "Age,town,rh\n34,Dale,neg\n52,Hill,pos\n67,Hill,pos\n41,Dale,pos\n"
@@ -135,6 +136,14 @@ def test_levels_between_are_linked_by_their_interval(folder):
     # below 40.
     found = game.record_game.outcome(by_interval).response.success[0]
     assert found == pytest.approx(0.7 / 36 + 0.3 / 78)
+
+
+def test_a_study_is_described_with_the_most_knowledge_sets_of_a_subject(folder):
+    study = build_masking_study(Scenario.load(folder / "game.toml"))
+    # Outside Dale: nothing, the town, the age, or both.
+    sets = "up to 4 knowledge sets per subject, linked on age, town"
+    described = "4 subjects, 8 strategies, town of 78, 1 replication"
+    assert kind_of(study.scenario).describe(study) == f"{described}, {sets}"
 
 
 # Refused input.
