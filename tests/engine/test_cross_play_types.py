@@ -87,7 +87,9 @@ def test_a_type_with_a_resource_to_buy_plays_with_it():
 
 
 def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
-    monkeypatch.setattr("reidsim.kinds.masking.kind.MOST_FORMS", 4)
     study = build_masking_study(Scenario.load("wan2021", MASKING))
-    assert "more than 4 possible releases" in MASKING_KIND.opponent_types(study).left_out[0]
+    monkeypatch.setattr("reidsim.kinds.masking.kind.MOST_FORMS", 2**5)
+    assert MASKING_KIND.opponent_types(study).opponents
+    monkeypatch.setattr("reidsim.kinds.masking.kind.MOST_FORMS", 2**5 - 1)
+    assert "more than 31 possible releases" in MASKING_KIND.opponent_types(study).left_out[0]
     assert MASKING_KIND.opponent_types(study).opponents == ()

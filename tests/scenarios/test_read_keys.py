@@ -109,6 +109,15 @@ def test_an_override_may_take_a_key_of_the_file_out_of_use_or_into_it(tmp_path):
     refused("adversary.rate", {"economics.loss": 5}, unread)
 
 
+def test_a_wrong_seed_is_named_by_the_way_in_which_it_was_given():
+    with pytest.raises(InputError) as by_option:
+        Scenario.load(TOWN, seed=-1)
+    assert (by_option.value.source, by_option.value.where) == ("seed", None)
+    with pytest.raises(InputError) as among_changes:
+        Scenario.load(TOWN).overridden({"seed": -1})
+    assert (among_changes.value.source, among_changes.value.where) == ("--set", "seed")
+
+
 def test_a_key_is_read_if_a_point_of_the_batch_reads_it():
     rates = {"adversary.rate": [0.2, 0.3]}
     refused("sweep.values.adversary.rate", {"sweep.values": rates})
