@@ -444,18 +444,17 @@ def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]
     return levels[1:]
 
 
-def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Return the categories of an attribute as whole numbers; ``"90+"`` is 90.
+def whole_numbers(attribute: Attribute, categories: Sequence[str]) -> list[int]:
+    """Return categories of an attribute as whole numbers, in their order; ``"90+"`` is 90.
 
-    They are in the order of the categories. If `categories` are given, these are converted instead, and the attribute
-    is only named in messages. Like other text, the empty category (a missing value) is refused.
+    Like other text, the empty category (a missing value) is refused.
 
     Raises
     ------
     InputError
         If a category is not a whole number.
     """
-    numbers = {each: whole_number(each) for each in (attribute.categories if categories is None else categories)}
+    numbers = {each: whole_number(each) for each in categories}
     where, expected = f"attribute {attribute.name!r}", "a whole number, such as 48 or 90+"
     refuse_first(*((n is None, "not a whole number", where, each, expected) for each, n in numbers.items()))
     return [number for number in numbers.values() if number is not None]

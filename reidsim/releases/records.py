@@ -130,7 +130,7 @@ def redraw_top_code(population: Population, codes: Codes, attribute: str, top: i
         If a category is not a whole number, or no such person agrees with a record.
     """
     position = population.domain.position(attribute)
-    reaches_top = np.array(whole_numbers(population.domain.attributes[position])) >= top
+    reaches_top = np.array(whole_numbers(population.domain[attribute], population.domain[attribute].categories)) >= top
     rows = np.flatnonzero((codes[:, position] != UNKNOWN) & reaches_top[codes[:, position]])
     if not len(rows):
         return codes

@@ -97,6 +97,12 @@ def test_row_keys_are_equal_for_equal_rows_and_in_their_order_in_any_domain(draw
         assert np.unique(found, return_inverse=True)[1].tolist() == np.unique(rows, return_inverse=True)[1].tolist()
 
 
+def test_row_keys_beyond_64_bits_are_in_the_order_of_the_rows():
+    # As a mixed-radix number, the first column would be shifted by 60 bits, so 0 and 16 would be equal.
+    rows = np.array([[0, 5, 5, 0], [16, 5, 5, 0], [16, 5, 5, 1], [2**20 - 1] * 4])
+    assert (np.diff(row_keys(list(rows.T), len(rows))) > 0).all()
+
+
 # Value groups: one group per value.
 
 
