@@ -227,3 +227,18 @@ def test_a_publisher_learns_how_often_each_is_there(town_file):
     beliefs = reidsim.run(town_file, overrides=changes).analysis.adversaries.set_index("adversary")["belief"]
     np.testing.assert_allclose(beliefs["x"], (1 + 0.7 * np.arange(3)) / (4 + np.arange(3)))
     np.testing.assert_allclose(beliefs["y"], (1 + 0.1 * np.arange(3)) / (2 + np.arange(3)))
+
+
+def test_a_publisher_learns_which_adversary_comes(town_file):
+    changes = {
+        "agents.rounds": 3,
+        "adversaries": {"x": {"weight": 0.5}, "y": {"weight": 0.5, "cost": 25}},
+        "agents.learning": {"prior": {"x": 3.0, "y": 1.0}},
+        "publisher.policies": ["no-protection"],
+    }
+    rounds = reidsim.run(town_file, overrides=changes).analysis.adversaries.pivot(
+        index="round", columns="adversary", values="belief"
+    )
+    # Each round adds 1 in sum to the 3 + 1 earlier rounds, here half of it to each adversary in expectation.
+    np.testing.assert_allclose(rounds["x"], (3 + 0.5 * np.arange(3)) / (4 + np.arange(3)))
+    np.testing.assert_allclose(rounds.sum(axis=1), 1)
