@@ -17,6 +17,7 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import (
     attack_table,
     belief_table,
@@ -194,3 +195,17 @@ def test_a_registry_larger_than_the_population_is_refused(folder):
     large = {"adversary.sequential.registry": str(folder / "people" / "large.toml")}
     with pytest.raises(InputError, match=r"the registry has more people than the population.*97"):
         build_study(Scenario.load(folder / "attacked.toml", large))
+
+
+@pytest.mark.parametrize(
+    ("changes", "has"),
+    [
+        ({}, False),
+        ({"planner": "fmdp"}, True),
+        ({"planner": "fmdp", "sequential.belief": "unknown"}, False),
+        ({"planner": "fmdp", "sequential.unconfirmed": {"sensitivity": 0.9, "specificity": 0.9}}, False),
+    ],
+)
+def test_only_a_sequential_adversary_who_knows_and_confirms_has_an_attack_threshold(changes, has):
+    scenario = Scenario.load(TOWN / "town.toml", {f"adversary.{key}": value for key, value in changes.items()})
+    assert ("attack_threshold" in TABLES.further_measures(build_study(scenario), {})) == has
