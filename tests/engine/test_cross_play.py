@@ -58,7 +58,7 @@ def test_prices_by_record_leave_out_adversaries_who_need_one_price(tmp_path):
     ("call", "problem"),
     [
         (
-            lambda: cross_play("xia2021"),
+            lambda: cross_play("xia2021", overrides={"population.recipe": "nowhere"}),
             r"game: this kind of scenario has no policies; found .risk.; expected a kind",
         ),
         (lambda: cross_play(TOWN, attack_rate=1.5), "attack_rate"),

@@ -71,11 +71,22 @@ def test_a_defender_who_cannot_play_everywhere_takes_no_part():
     assert tables["equilibria"]["value"].iloc[0] == 1.0
 
 
+def test_equilibria_of_a_sweep_name_its_values_at_each_point():
+    runs = pd.DataFrame({"point": [0, 1], "publisher_payoff": [1.0, 4.0], "defender": "a", "adversary": "x"})
+    runs = runs.assign(plans_against="", adversary_payoff=0.0, regret=0.0)
+    tables, _ = equilibrium_tables(runs, Design(pd.DataFrame({"economics.loss": [30, 60]}), swept=("economics.loss",)))
+    for table in tables.values():
+        assert list(table.columns[:2]) == ["economics.loss", "concept" if "concept" in table else "defender"]
+    values = tables["equilibria"].pivot(index="economics.loss", columns="concept", values="publisher_payoff")
+    assert values["maximin"].to_dict() == {30: 1.0, 60: 4.0}
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         ({"double_oracle": "zero"}, "double_oracle: unknown kind of game; found 'zero'; expected one of"),
         ({"double_oracle": "zero-sum", "tolerance": -1}, "tolerance: tolerance out of range"),
+        ({"double_oracle": "zero-sum", "tolerance": float("inf")}, "tolerance: tolerance out of range"),
     ],
 )
 def test_impossible_options_are_refused(options, problem):

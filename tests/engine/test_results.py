@@ -27,7 +27,7 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.engine.results import next_free_folder, open_to_group, write_results
+from reidsim.engine.results import add_figures, next_free_folder, open_to_group, write_results
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 KINDS = {("w", "30", "N1"): "A", ("m", "30", "N1"): "B", ("m", "31", "N1"): "C", ("w", "33", "S2"): "D"}
@@ -234,6 +234,24 @@ def test_results_are_private_whatever_new_files_are(tmp_path):
         if opened:
             open_to_group(tmp_path / "out")
         assert [(tmp_path / "out" / name).stat().st_mode & 0o777 for name in names] == list(modes)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits are those of POSIX")
+def test_figures_added_to_results_are_private(tmp_path):
+    def draw(_, folder):
+        folder.mkdir()
+        (folder / "one").touch()
+        return ["one"]
+
+    write_results(tmp_path / "out", lambda folder: (folder / "manifest.json").write_text("{}"))
+    before = os.umask(0o022)
+    try:
+        add_figures(None, tmp_path / "out", draw)
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / "out" / name).stat().st_mode & 0o777 for name in ("figures", "figures/one", "manifest.json")]
+    assert modes == [0o700, 0o600, 0o600]
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == {"figures": ["one"]}
 
 
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt(), ValueError("a bug"), OSError(errno.EIO, "broken disk")])

@@ -270,12 +270,13 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
 
 
 @pytest.mark.parametrize(
-    ("scenario", "says"),
+    ("scenario", "changes", "says"),
     [
-        ("wan2021", "this kind of scenario cannot evaluate released files; found 'masking'"),
-        ("xia2021", "this kind of scenario has no policies"),
+        ("wan2021", {}, "this kind of scenario cannot evaluate released files; found 'masking'"),
+        # Before its data are read.
+        ("xia2021", {"population.recipe": "nowhere"}, "this kind of scenario has no policies"),
     ],
 )
-def test_files_of_other_games_are_refused(town, scenario, says):
+def test_files_of_other_games_are_refused(town, scenario, changes, says):
     with pytest.raises(InputError, match=says):
-        score_loaded(Scenario.load(scenario), Path("people.csv"))
+        score_loaded(Scenario.load(scenario, changes), Path("people.csv"))

@@ -247,6 +247,13 @@ def test_what_cannot_be_made_is_told_by_its_key(world, tmp_path, monkeypatch, pl
     assert "adversary.planner" in str(done.exception)
 
 
+def test_what_cannot_be_imported_is_told_before_data_are_read(world, tmp_path):
+    path = world('planner = "absent:Timid"\n')
+    (tmp_path / "records.csv").unlink()
+    with pytest.raises(InputError, match="cannot be imported"):
+        reidsim.run(path, allow_code=True)
+
+
 def test_a_module_that_would_hide_another_is_refused(world, tmp_path):
     path = world('planner = "pandas:Timid"\n')
     (tmp_path / "pandas.py").write_text(OWN)
