@@ -1,5 +1,8 @@
 """The number of processes that a computer can run; none outlives its parent."""
 
+import io
+import os
+import pickle
 import random
 import subprocess
 import sys
@@ -122,3 +125,26 @@ def test_a_worker_whose_parent_is_gone_ends_at_once():
         [sys.executable, "-P", worker.__file__, "1"], stdin=subprocess.DEVNULL, timeout=10, check=False
     )
     assert ended.returncode == 1
+
+
+def test_output_of_a_run_is_no_message_of_its_worker(tmp_path):
+    batch = tmp_path / "reidsim" / "engine" / "batch"
+    batch.mkdir(parents=True)
+    for package in (batch, batch.parent, batch.parent.parent):
+        (package / "__init__.py").touch()
+    # In place of the package, which takes long to import.
+    program = "def attempt(work, task):\n    print('noise', flush=True)\n    return work + task\n"
+    (batch / "design.py").write_text(program)
+    ended = subprocess.run(
+        [sys.executable, "-P", worker.__file__, str(os.getpid())],
+        input=b"".join(pickle.dumps(message) for message in (10, 1, 2)),
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    output = io.BytesIO(ended.stdout)
+    messages = [pickle.load(output) for _ in range(3)]  # noqa: S301 - written by the worker
+    assert messages == [worker.READY, 11, 12]
+    assert output.read() == b""
+    assert ended.stderr.split() == [b"noise"] * 2

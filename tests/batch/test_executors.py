@@ -1,10 +1,13 @@
 """Executors: every run has an outcome, and no process is left."""
 
+import contextlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,6 +17,7 @@ from child_signals import processes_with
 
 from reidsim.core import interrupts
 from reidsim.core.errors import InputError
+from reidsim.engine.batch.design import attempt
 from reidsim.engine.batch.executors import (
     AutomaticExecutor,
     DaskExecutor,
@@ -21,6 +25,7 @@ from reidsim.engine.batch.executors import (
     SerialExecutor,
     executor_named,
 )
+from reidsim.engine.batch.worker import READY
 
 from fake_runs import NeverStarts, Square, tasks  # isort: skip
 
@@ -92,6 +97,37 @@ def test_an_interrupt_that_a_library_makes_a_failure_of_ends_the_batch(monkeypat
     assert [outcome.task.point for outcome in next(groups)] == [0, 1, 2]
     with pytest.raises(KeyboardInterrupt):
         next(groups)
+
+
+class ThreadOfPipes:
+    """A worker process whose program is a thread of this process."""
+
+    def __init__(self, command, **_):
+        (inbox, stdin), (stdout, outbox) = os.pipe(), os.pipe()
+        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+        threading.Thread(target=self.run, args=(os.fdopen(inbox, "rb"), os.fdopen(outbox, "wb")), daemon=True).start()
+
+    def run(self, inbox, outbox):
+        with inbox, outbox, contextlib.suppress(EOFError):
+            work, message = pickle.load(inbox), READY  # noqa: S301 - written by this process
+            while True:
+                pickle.dump(message, outbox)
+                outbox.flush()
+                message = attempt(work, pickle.load(inbox))  # noqa: S301
+
+    def kill(self):
+        self.stdin.close()
+
+    def wait(self):
+        return 0
+
+
+@pytest.mark.parametrize(("workers", "runs", "processes"), [(2, 7, 2), (3, 2, 2)])
+def test_there_are_as_many_processes_as_workers_or_runs(monkeypatch, workers, runs, processes):
+    started = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: started.append(ThreadOfPipes(*a, **k)) or started[-1])
+    check_squares(outcomes_of(ProcessExecutor(workers), Square(), runs))
+    assert len(started) == processes
 
 
 @pytest.mark.deep

@@ -75,6 +75,7 @@ def test_correlations_hold_and_margins_stay():
     assert found[1, 2] == pytest.approx(-0.4, abs=0.03)
     assert found[0, 1] == pytest.approx(0, abs=0.03)
     assert found[3, :3] == pytest.approx(0, abs=0.15)
+    assert tied["d.d"].equals(free["d.d"])
 
 
 def test_points_depend_on_the_seed_alone():
