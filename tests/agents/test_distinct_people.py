@@ -1,6 +1,7 @@
 """Distinct people over rounds, redrawn targets, violated guarantees, re-identifications by resource."""
 
 import itertools
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import reidsim
 from reidsim.agents.foresight import Opponent, foreseen_by
 from reidsim.agents.model import ReidentificationModel
 from reidsim.core.errors import InputError
+from reidsim.reports.python import figures_of
 
 DISTINCT = "distinct_reidentified"
 FIVE = "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n34,Hill,nurse\n"
@@ -247,3 +249,11 @@ def test_each_list_has_those_found_through_it(town_file):
         assert poor["breaches"] == pytest.approx(0.25 * 2 / 2)
     spent = result.analysis.adversaries.set_index(["round", "adversary"])["spent"]
     assert spent.tolist() == [0.5, 0, 0, 0]
+
+
+def test_resources_are_drawn_if_there_are_several(town_file, town_run, monkeypatch):
+    monkeypatch.setattr("reidsim.reports.python.studies", Mock())
+    several = reidsim.run(town_file, overrides=WITH_POOR)
+    for result, n_resources in ((several, 2), (town_run, 1)):
+        assert result.analysis.through["through"].nunique() == n_resources
+        assert ("through" in dict(figures_of(result))) == (n_resources > 1)
