@@ -1,6 +1,7 @@
 """`reidsim new`: column detection for all kinds of tables, and runnable drafts."""
 
 import os
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -403,6 +404,7 @@ def test_a_file_that_cannot_be_used_is_told_in_one_line(folder, reidsim_, case):
     [
         (["."], "is a folder"),
         (["data.csv", "--loss", "-1"], "--loss: amount out of range; found -1.0"),
+        (["data.csv", "--cost", "inf"], "--cost: amount out of range; found inf"),
         (["data.csv", "--quasi-identifier", "agr"], "did you mean 'age'?"),
         (["data.csv", "-o", "taken"], "folder is not empty"),
     ],
@@ -416,3 +418,11 @@ def test_what_is_given_wrong_is_told_in_one_line(folder, reidsim_, arguments, me
     assert message in err
     assert sorted(os.listdir(folder)) == ["data.csv", "taken"]
     assert os.listdir(folder / "taken") == ["mine"]
+
+
+def test_amounts_of_the_command_are_those_of_the_draft(folder, reidsim_):
+    (folder / "data.csv").write_text("age,sex\n30,F\n31,M\n")
+    code, *_ = reidsim_("new", "data.csv", "--loss", "500", "--cost", "0")
+    assert code == 0
+    economics = tomllib.loads((folder / "data" / "data.toml").read_text())["economics"]
+    assert (economics["loss"], economics["cost"]) == (500, 0)
