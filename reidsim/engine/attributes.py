@@ -50,7 +50,7 @@ def exact_shares(value: SetValue, n_parts: int) -> Floats:
         The shares add up to the value of all parts less the value of the empty set.
     """
     values = np.array([value(members) for members in range(2**n_parts)])
-    sizes = np.array([members.bit_count() for members in range(2**n_parts)])
+    sizes = np.array([members.bit_count() for members in range(len(values))])
     weight = np.array(
         [math.factorial(k) * math.factorial(n_parts - k - 1) / math.factorial(n_parts) for k in range(n_parts)]
     )
@@ -163,7 +163,7 @@ def attributes_loaded(
     columns = kind.dropped_columns(study)
     clock.lap("build")
     names, n = columns.names, len(columns.names)
-    weights, exact, played = study.world(0).weights.astype(np.int64), n <= MOST_EXACT, itertools.count()
+    weights, exact, played = study.world().weights.astype(np.int64), n <= MOST_EXACT, itertools.count()
     plays = 2**n if exact else orders * n
 
     @cache

@@ -284,7 +284,7 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
     of the distribution of people re-identified in a round, and quantiles of risk (over the records of all rounds and
     draws; see `PlayedPolicy`).
     """
-    rounds = pd.concat([each.tables["rounds"] for each in played], ignore_index=True)
+    rounds = pd.concat([each.tables["rounds"] for each in played])
     means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
     means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
