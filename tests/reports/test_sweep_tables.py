@@ -53,3 +53,11 @@ def test_keys_that_change_one_at_a_time_have_a_block_each_in_ascending_order():
     assert page.count("A town") == 1
     assert "by loss" in page
     assert "by cost" in page
+
+
+def test_keys_that_are_crossed_have_a_block_titled_by_none_of_them():
+    page = laid_out({"economics.loss": [50.0, 60.0], "economics.cost": [5.0, 10.0]}, ["basic"])
+    assert "by loss" not in " ".join(page.split())
+    assert [line.split("│")[1].split() for line in page.splitlines() if line.startswith("│")] == [
+        ["50"], ["50"], ["60"], ["60"],
+    ]  # fmt: skip
