@@ -143,6 +143,19 @@ def test_results_go_to_numbered_folders_and_nothing_else_is_written(town, reidsi
 # The other commands.
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permission bits are those of POSIX")
+@pytest.mark.parametrize(("options", "mode"), [((), 0o700), (("--group-readable",), 0o750)])
+def test_results_are_private_unless_the_group_may_read_them(town, reidsim_, options, mode):
+    assert reidsim_("run", "town.toml", "-o", "out", *options)[0] == 0
+    assert Path("out").stat().st_mode & 0o777 == mode
+
+
+def test_an_unknown_measure_is_refused_before_anything_is_played(town, reidsim_):
+    code, out, _ = reidsim_("cross-play", "town.toml", "--measure", "rsk", "-o", "out")
+    assert (code, out) == (2, "")
+    assert not Path("out").exists()
+
+
 def test_check_describes_the_scenario_with_overrides_and_writes_nothing(town, reidsim_):
     before = sorted(town.rglob("*"))
     code, out, err = reidsim_("check", "town.toml")

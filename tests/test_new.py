@@ -194,6 +194,7 @@ def test_levels_of_each_type():
     # The levels of a diagnosis are its category and the letter of its chapter.
     assert labels_of([f"C{i:02}.{i % 10}" for i in range(30)] * 3)["C07.7"] == ["C07**", "C****", "*"]
     assert labels_of(["1.5", "2.25", "30", "71.5"], "bmi")["2.25"] == ["[0, 5)", "[0, 10)", "*"]
+    assert labels_of(["101.5", "102.25", "130", "171.5"], "bmi")["102.25"] == ["[100, 105)", "[100, 110)", "*"]
     assert labels_of(["F", "M", "F"], "sex")["F"] == ["*"]
 
 

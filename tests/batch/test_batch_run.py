@@ -59,6 +59,13 @@ def test_every_run_of_a_batch_is_a_run_of_its_own_scenario(town):
     assert result.runs["seed"].nunique() == 2
 
 
+@pytest.mark.parametrize("replications", [1, 2])
+def test_several_equal_replications_are_told(town, replications):
+    changes = {"replications": replications, "sweep.values": {"economics.loss": [30]}}
+    warnings = reidsim.run_batch(town, overrides=changes).warnings
+    assert any("all replications are equal" in warning for warning in warnings) == (replications > 1)
+
+
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="starts processes")
 def test_tables_are_the_same_bytes_on_1_and_4_workers(town):

@@ -110,12 +110,15 @@ def test_many_columns_are_drawn_by_the_seed_with_errors(town, monkeypatch):
     assert not other.table["share"].equals(drawn.table["share"])
 
 
-def test_each_set_of_columns_is_one_step_of_at_most_the_orders_times_the_columns(town, monkeypatch):
-    monkeypatch.setattr(attributes_run, "MOST_EXACT", 2)
+@pytest.mark.parametrize(("most_exact", "total"), [(10, 2**3), (2, 3 * 3)])
+def test_each_set_of_columns_is_one_step_of_all_sets_or_of_at_most_the_orders_times_the_columns(
+    town, monkeypatch, most_exact, total
+):
+    monkeypatch.setattr(attributes_run, "MOST_EXACT", most_exact)
     steps = []
     result = attributes_loaded(town(), orders=3, progress=lambda *step: steps.append(step))
     played = result.manifest["attributes"]["played"]
-    assert [step for step in steps if step[0] == "playing"] == [("playing", done, 9) for done in range(played)]
+    assert [step for step in steps if step[0] == "playing"] == [("playing", done, total) for done in range(played)]
 
 
 def test_policies_without_lowest_levels_are_left_out(town):
