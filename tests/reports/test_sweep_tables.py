@@ -61,3 +61,11 @@ def test_keys_that_are_crossed_have_a_block_titled_by_none_of_them():
     assert [line.split("│")[1].split() for line in page.splitlines() if line.startswith("│")] == [
         ["50"], ["50"], ["60"], ["60"],
     ]  # fmt: skip
+
+
+def test_policies_that_do_not_fit_on_a_line_are_continued_in_another_table():
+    policies = [f"k-anonymity-{k}-no-attack" for k in range(2, 8)]
+    page = laid_out({"economics.loss": [50.0, 60.0]}, policies)
+    headings = [line.strip("┃").split("┃") for line in page.splitlines() if line.startswith("┃")]
+    assert [cell.strip() for heading in headings for cell in heading[1:]] == policies
+    assert {heading[0].strip() for heading in headings} == {"loss"}
