@@ -511,7 +511,7 @@ class _Search:
         `improve`. The search also ends at a limit on comparisons, which grows with the table.
         """
         n, release = len(goal.allowed), goal.release
-        left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.levels))
+        left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.worth.levels))
         record, clean = 0, 0
         while clean < n and left > 0:
             found, record, clean, left, evaluated = _next_exchange(goal, record, clean, left)
@@ -579,8 +579,8 @@ class _Search:
                 if rate > 0 and queue and rate < -_NEAR * queue[0][0]:
                     heapq.heappush(queue, (-rate, record))
                 elif rate > 0:
-                    now, then = release.strategies[record], benefit_in(release, record, form) if form >= 0 else 0.0
-                    lost += benefit_in(release, record, now) - then
+                    then = benefit_in(release.worth, record, form) if form >= 0 else 0.0
+                    lost += benefit_in(release.worth, record, release.strategies[record]) - then
                     share_as(release, record, form)
                     moved, left = True, total_harm(release)
                     # Later repairs usually have lower rates, so this estimate of the loss is usually too low.
@@ -602,7 +602,7 @@ def total_benefit(release: Release) -> float:
     total = 0.0
     for record in range(len(release.strategies)):
         if release.strategies[record] >= 0:
-            total += benefit_in(release, record, release.strategies[record])
+            total += benefit_in(release.worth, record, release.strategies[record])
     return total
 
 
@@ -620,12 +620,12 @@ def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
     present = effect_on_others(release, record)
     benefit, own, scale = 0.0, 0.0, abs(present)
     if form >= 0:
-        benefit, own = benefit_in(release, record, form), own_harm(release, record, form)
+        benefit, own = benefit_in(release.worth, record, form), own_harm(release, record, form)
     for other in range(len(gained)):
         scale, lower[other], more[other] = max(scale, abs(gained[other])), -np.inf, 0.0
         if goal.allowed[record, other]:
             lower[other] = gained[other] - present + own - own_harm(release, record, other)
-            more[other] = benefit_in(release, record, other) - benefit
+            more[other] = benefit_in(release.worth, record, other) - benefit
     lower[-1], more[-1] = (own - present, -benefit) if goal.may_withhold else (-np.inf, 0.0)
     return scale
 
@@ -648,8 +648,8 @@ def _improve(goal: Goal, records: Records) -> Records:
             most = -np.inf
             for other in range(size):
                 if goal.allowed[record, other]:
-                    most = max(most, benefit_in(release, record, other))
-            if most <= benefit_in(release, record, form) + tie:
+                    most = max(most, benefit_in(release.worth, record, other))
+            if most <= benefit_in(release.worth, record, form) + tie:
                 continue
         scale = _changes(goal, record, lower, more)
         best, chosen = -np.inf, form
@@ -680,7 +680,7 @@ def _lacks(release: Release) -> int:
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
             cell = release.own[entry]
-            if form >= 0 and harm_of(release, record, form, release.fitting[cell]) > 0:
+            if form >= 0 and harm_of(release.harm, record, form, release.fitting[cell]) > 0:
                 return int(cell)
     return -1
 
@@ -695,18 +695,18 @@ def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
     best = -np.inf
     for entry in range(release.begin[record], release.begin[record + 1]):
         form, own = 0, release.own[entry]
-        for attribute in range(len(release.levels)):
+        for attribute in range(len(release.worth.levels)):
             groups = release.groups[attribute]
             mine, theirs = release.cells[own, attribute], release.cells[cell, attribute]
             level = 0
-            while level < release.levels[attribute] and groups[level, mine] != groups[level, theirs]:
+            while level < release.worth.levels[attribute] and groups[level, mine] != groups[level, theirs]:
                 level += 1
-            if level == release.levels[attribute]:
+            if level == release.worth.levels[attribute]:
                 form = -1
                 break
-            form += level * release.strides[attribute]
+            form += level * release.worth.strides[attribute]
         if form >= 0:
-            best = max(best, benefit_in(release, record, form))
+            best = max(best, benefit_in(release.worth, record, form))
     return best
 
 
@@ -735,10 +735,10 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
     release, tie = goal.release, goal.tie
     n, size = goal.allowed.shape
     lower, more, evaluated = np.empty((2, size + 1)), np.empty((2, size + 1)), 0
-    entries, comparisons = len(release.own) / n, len(release.cells) * len(release.levels)
-    once = int((entries * len(release.cells) + size) * len(release.levels))
+    entries, comparisons = len(release.own) / n, len(release.cells) * len(release.worth.levels)
+    once = int((entries * len(release.cells) + size) * len(release.worth.levels))
     if len(release.several) > 0:
-        once += int(entries * len(release.own)) * len(release.levels)
+        once += int(entries * len(release.own)) * len(release.worth.levels)
     while clean < n and left > 0:
         form, spent = release.strategies[record], once
         _changes(goal, record, lower[0], more[0])
@@ -758,10 +758,10 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
                     continue
                 if lacks >= 0:
                     # The second record's row must fit the cell that lacks a row, or the second record is in that cell.
-                    spent += len(release.levels)
+                    spent += len(release.worth.levels)
                     now = release.strategies[other]
                     least = _benefit_to_fit(release, other, lacks)
-                    least -= benefit_in(release, other, now) if now >= 0 else 0.0
+                    least -= benefit_in(release.worth, other, now) if now >= 0 else 0.0
                     if least + more[0, new] <= tie[record]:
                         continue
                 _changes(goal, other, lower[1], more[1])
@@ -800,7 +800,7 @@ def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
         record = records[number]
         if release.strategies[record] >= 0:
             _changes(goal, record, lower, more)
-            least = 1e-9 * release.benefit[record] + 1e-300
+            least = 1e-9 * release.worth.benefit[record] + 1e-300
             for form in range(size + 1):
                 rate = lower[form] / max(-more[form], least)
                 if rate > rates[number]:
@@ -819,7 +819,7 @@ def _suppress_few(goal: Goal) -> None:
     benefit = np.full(len(release.strategies), np.inf)
     for record in range(len(benefit)):
         if release.strategies[record] >= 0:
-            benefit[record] = benefit_in(release, record, release.strategies[record])
+            benefit[record] = benefit_in(release.worth, record, release.strategies[record])
     last = goal.allowed.shape[1] - 1
     for record in np.argsort(benefit):
         if release.strategies[record] >= 0 and goal.allowed[record, last]:

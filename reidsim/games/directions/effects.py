@@ -288,11 +288,47 @@ class Harm(NamedTuple):
     value_weight: float = 0.0
 
 
+class Worth(NamedTuple):
+    """Hold the levels of the strategies, and the benefit of each record under them.
+
+    Attributes
+    ----------
+    levels, strides : ndarray of int64, shape (n_attributes,)
+        Number of levels of each attribute, and step in the strategy number for one more level.
+    losses : ndarray of float64, shape (n_records, n_attributes, most levels)
+        Information loss by attribute and level, as a share of the maximum loss.
+    benefit : ndarray of float64, shape (n_records,)
+        Benefit of sharing each record unchanged, in currency units.
+    """
+
+    levels: Integers
+    strides: Integers
+    losses: Floats
+    benefit: Floats
+
+
+class Sums(NamedTuple):
+    """Hold signed sums of strategies; a term represents all strategies above a given one.
+
+    Attributes
+    ----------
+    forms, signs : ndarray of int64 and float64, shape (4, n_strategies)
+        Terms of each sum, and their factors.
+    at : ndarray of int64, shape (n_strategies,)
+        Position of a strategy in the current sum, -1 if absent.
+    """
+
+    forms: Integers
+    signs: Floats
+    at: Integers
+
+
 class Release(NamedTuple):
     """A release: strategies of records, rows that fit each cell, harm to persons.
 
-    The last ten fields are working arrays for the effects of a change to a record; an entry is one of its distinct
-    rows, and a term of a signed sum represents all strategies above a given one.
+    The last eight fields are working arrays for the effects of a change to a record; an entry is one of its distinct
+    rows. Compiled functions receive every array of a tuple as several arguments, so functions that need few arrays
+    take `Worth`, `Harm` or `Sums` and compile sooner.
 
     Attributes
     ----------
@@ -304,12 +340,8 @@ class Release(NamedTuple):
         Records with one cell, grouped by cell: ``members[start[cell]:start[cell + 1]]``.
     several : ndarray of int64
         Records with more than one cell.
-    levels, strides : ndarray of int64, shape (n_attributes,)
-        Number of levels of each attribute, and step in the strategy number for one more level.
-    losses : ndarray of float64, shape (n_records, n_attributes, most levels)
-        Information loss by attribute and level, as a share of the maximum loss.
-    benefit : ndarray of float64, shape (n_records,)
-        Benefit of sharing each record unchanged, in currency units.
+    worth : Worth
+        Benefit of the records.
     strategies : ndarray of int64, shape (n_records,)
         Strategy of each record, -1 if withheld; modified in place.
     fitting : ndarray of int64, shape (n_cells,)
@@ -330,10 +362,8 @@ class Release(NamedTuple):
         Cells that a change affects.
     before, after : ndarray of int64, shape (n_attributes,)
         Levels of the record before and after the change.
-    forms, signs : ndarray of int64 and float64, shape (4, n_strategies)
-        Terms of signed sums, and their factors.
-    at : ndarray of int64, shape (n_strategies,)
-        Position of a strategy in the current sum, -1 if absent.
+    sums : Sums
+        Sets of strategies under which a row fits.
     fits : ndarray of bool, shape (n_cells,)
         Cells that the record's row fits.
     """
@@ -345,10 +375,7 @@ class Release(NamedTuple):
     start: Integers
     members: Integers
     several: Integers
-    levels: Integers
-    strides: Integers
-    losses: Floats
-    benefit: Floats
+    worth: Worth
     strategies: Strategies
     fitting: Integers
     harm: Harm
@@ -361,9 +388,7 @@ class Release(NamedTuple):
     changed: Integers
     before: Integers
     after: Integers
-    forms: Integers
-    signs: Floats
-    at: Integers
+    sums: Sums
     fits: NDArray[np.bool_]
 
 
@@ -401,10 +426,12 @@ def release_of(
         start=np.searchsorted(own[begin[alone]][order], np.arange(n_cells + 1)).astype(np.int64),
         members=alone[order].astype(np.int64),
         several=np.flatnonzero(np.diff(begin) > 1).astype(np.int64),
-        levels=np.array(lattice.shape, dtype=np.int64),
-        strides=np.array(lattice.strides, dtype=np.int64),
-        losses=losses,
-        benefit=np.array(benefit, dtype=np.float64),
+        worth=Worth(
+            levels=np.array(lattice.shape, dtype=np.int64),
+            strides=np.array(lattice.strides, dtype=np.int64),
+            losses=losses,
+            benefit=np.array(benefit, dtype=np.float64),
+        ),
         strategies=strategies.astype(np.int64),
         fitting=rows.of_cells(strategies).astype(np.int64),
         harm=harm,
@@ -417,9 +444,7 @@ def release_of(
         changed=np.zeros(n_cells, dtype=np.int64),
         before=np.zeros(n_attributes, dtype=np.int64),
         after=np.zeros(n_attributes, dtype=np.int64),
-        forms=np.zeros((4, n_forms), dtype=np.int64),
-        signs=np.zeros((4, n_forms)),
-        at=np.full(n_forms, -1, dtype=np.int64),
+        sums=Sums(np.zeros((4, n_forms), dtype=np.int64), np.zeros((4, n_forms)), np.full(n_forms, -1, dtype=np.int64)),
         fits=np.zeros(n_cells, dtype=np.bool_),
     )
     _set_margins(release)
@@ -427,29 +452,29 @@ def release_of(
 
 
 @borrowing()
-def benefit_in(release: Release, record: int, form: int) -> float:
+def benefit_in(worth: Worth, record: int, form: int) -> float:
     """Return the benefit of sharing a record under a strategy, in currency units.
 
     It is the benefit of the unchanged record times the utility of the strategy `form`; 0 if the information loss is 1.
     See `GeneralizationLattice.utility`.
     """
     loss = 0.0
-    for attribute in range(len(release.levels)):
-        level = form // release.strides[attribute] % release.levels[attribute]
+    for attribute in range(len(worth.levels)):
+        level = form // worth.strides[attribute] % worth.levels[attribute]
         if level > 0:
-            loss += release.losses[record, attribute, level]
-    return 0.0 if loss > 1.0 - 1e-12 else release.benefit[record] * (1.0 - loss)
+            loss += worth.losses[record, attribute, level]
+    return 0.0 if loss > 1.0 - 1e-12 else worth.benefit[record] * (1.0 - loss)
 
 
 @borrowing()
-def harm_of(release: Release, record: int, form: int, rows: int) -> float:
+def harm_of(harm: Harm, record: int, form: int, rows: int) -> float:
     """Return the harm to a person under a strategy if `rows` rows fit its values.
 
     The person is that of `record`, and `form` is the strategy of its own row. The harm is the expected loss or the
     weighted number of missing rows; see `Harm`. Fewer than 1 row counts as 1. In direction "both", the number of people
     who fit the person's row replaces `rows` if it is not larger. Harm from sensitive values is not included.
     """
-    harm, rows = release.harm, max(rows, 1)
+    rows = max(rows, 1)
     cost = harm.by_rows[harm.kind[record], rows]
     if len(harm.people) and harm.people[record, form] <= rows:
         whole = len(harm.by_people) == 0
@@ -465,7 +490,8 @@ def own_harm(release: Release, record: int, form: int) -> float:
     The person is that of `record`, and `form` is its new strategy. The row of `record` counts as shared, even if it is
     withheld at present. The harm, see `Harm`, includes harm from sensitive values.
     """
-    total, harm = harm_of(release, record, form, rows_of(release, record)), release.harm
+    harm = release.harm
+    total = harm_of(harm, record, form, rows_of(release, record))
     if harm.value_weight > 0.0:
         cell, change = release.own[release.begin[record]], 1 if release.strategies[record] < 0 else 0
         total += harm.value_weight * excess_with(harm.values, cell, harm.values.kind[record], change)
@@ -517,9 +543,9 @@ def _margin(release: Release, cell: int) -> None:
         form = release.strategies[record]
         if form >= 0:
             shared += 1
-            now = harm_of(release, record, form, rows)
-            more += now - harm_of(release, record, form, rows + 1)
-            less += harm_of(release, record, form, rows - 1) - now
+            now = harm_of(release.harm, record, form, rows)
+            more += now - harm_of(release.harm, record, form, rows + 1)
+            less += harm_of(release.harm, record, form, rows - 1) - now
     release.more[cell] = more
     release.less[cell] = less
     release.shared[cell] = shared
@@ -532,9 +558,9 @@ def _set_margins(release: Release) -> None:
 
 
 @borrowing()
-def _set_levels(release: Release, form: int, levels: Integers) -> None:
+def _set_levels(worth: Worth, form: int, levels: Integers) -> None:
     for attribute in range(len(levels)):
-        levels[attribute] = form // release.strides[attribute] % release.levels[attribute]
+        levels[attribute] = form // worth.strides[attribute] % worth.levels[attribute]
 
 
 @borrowing()
@@ -546,11 +572,11 @@ def _set_places(release: Release, shared: bool, entries: int) -> None:
     present row does not fit; `_NEVER` marks values that agree at no level.
     """
     for entry in range(entries):
-        for attribute in range(len(release.levels)):
+        for attribute in range(len(release.worth.levels)):
             for value in range(release.least.shape[2]):
                 level = release.least[entry, attribute, value]
-                place = level * release.strides[attribute]
-                if level >= release.levels[attribute]:
+                place = level * release.worth.strides[attribute]
+                if level >= release.worth.levels[attribute]:
                     place = _NEVER
                 elif entries == 1 and (not shared or level > release.before[attribute]):
                     place += _APART
@@ -558,45 +584,45 @@ def _set_places(release: Release, shared: bool, entries: int) -> None:
 
 
 @borrowing()
-def _join(release: Release, first: int, second: int) -> int:
+def _join(worth: Worth, first: int, second: int) -> int:
     """Return the number of the lowest strategy that generalizes two strategies.
 
     Each attribute has the higher of its levels in `first` and `second`, the numbers of the strategies.
     """
     form = 0
-    for attribute in range(len(release.levels)):
-        stride, levels = release.strides[attribute], release.levels[attribute]
+    for attribute in range(len(worth.levels)):
+        stride, levels = worth.strides[attribute], worth.levels[attribute]
         form += max(first // stride % levels, second // stride % levels) * stride
     return form
 
 
 @borrowing()
-def _put(release: Release, row: int, length: int, form: int, sign: float) -> int:
+def _put(sums: Sums, row: int, length: int, form: int, sign: float) -> int:
     """Add the term "all strategies above `form`" to a signed sum.
 
-    Return the new number of terms. The sum is in row `row` of ``release.forms`` and ``release.signs`` and has `length`
+    Return the new number of terms. The sum is in row `row` of ``sums.forms`` and ``sums.signs`` and has `length`
     terms; `sign` is added to the factor of an equal term, if there is one.
     """
-    if release.at[form] < 0:
-        release.at[form] = length
-        release.forms[row, length], release.signs[row, length] = form, 0.0
+    if sums.at[form] < 0:
+        sums.at[form] = length
+        sums.forms[row, length], sums.signs[row, length] = form, 0.0
         length += 1
-    release.signs[row, release.at[form]] += sign
+    sums.signs[row, sums.at[form]] += sign
     return length
 
 
 @borrowing()
-def _settle(release: Release, row: int, length: int) -> int:
+def _settle(sums: Sums, row: int, length: int) -> int:
     """Remove the terms of a signed sum that cancel; return the number left.
 
-    The sum is in row `row` of ``release.forms`` and ``release.signs`` and has `length` terms, whose factors are 0 if
-    they cancel. The positions in ``release.at`` are cleared.
+    The sum is in row `row` of ``sums.forms`` and ``sums.signs`` and has `length` terms, whose factors are 0 if
+    they cancel. The positions in ``sums.at`` are cleared.
     """
     kept = 0
     for term in range(length):
-        release.at[release.forms[row, term]] = -1
-        if release.signs[row, term] != 0.0:
-            release.forms[row, kept], release.signs[row, kept] = release.forms[row, term], release.signs[row, term]
+        sums.at[sums.forms[row, term]] = -1
+        if sums.signs[row, term] != 0.0:
+            sums.forms[row, kept], sums.signs[row, kept] = sums.forms[row, term], sums.signs[row, term]
             kept += 1
     return kept
 
@@ -606,24 +632,24 @@ def _forms_that_fit(release: Release, entries: int, cell: int, row: int) -> int:
     """Write the strategies under which a record fits a cell as a signed sum.
 
     The record, whose places are in ``release.place``, has `entries` distinct rows; it fits if any of them fits. A term
-    represents all strategies above a given one. The terms are written to row `row` of ``release.forms`` and
-    ``release.signs``. Return their number.
+    represents all strategies above a given one. The terms are written to row `row` of ``release.sums.forms`` and
+    ``release.sums.signs``. Return their number.
     """
-    length = 0
+    length, sums = 0, release.sums
     for entry in range(entries):
         form = 0
-        for attribute in range(len(release.levels)):
+        for attribute in range(len(release.worth.levels)):
             form += release.place[entry, attribute, release.cells[cell, attribute]]
         if form >= _NEVER:
             continue
         form %= _APART
         before = length
         for term in range(before):
-            release.signs[3, term] = release.signs[row, term]
-        length = _put(release, row, length, form, 1.0)
+            sums.signs[3, term] = sums.signs[row, term]
+        length = _put(sums, row, length, form, 1.0)
         for term in range(before):
-            length = _put(release, row, length, _join(release, release.forms[row, term], form), -release.signs[3, term])
-    return _settle(release, row, length)
+            length = _put(sums, row, length, _join(release.worth, sums.forms[row, term], form), -sums.signs[3, term])
+    return _settle(sums, row, length)
 
 
 @borrowing()
@@ -644,7 +670,7 @@ def _effect_on_several(release: Release, record: int, entries: int, shared: bool
         for entry in range(begin, end):
             cell = release.own[entry]
             rows = min(rows, release.fitting[cell] - release.fits[cell])
-        gain = harm_of(release, other, form, rows) - harm_of(release, other, form, rows + 1)
+        gain = harm_of(release.harm, other, form, rows) - harm_of(release.harm, other, form, rows + 1)
         if gain == 0.0:
             continue
         # The minimum over the cells rises only if the new row fits every cell at the minimum.
@@ -660,14 +686,14 @@ def _effect_on_several(release: Release, record: int, entries: int, shared: bool
                 terms, product = _forms_that_fit(release, entries, cell, 2), 0
                 for first in range(length):
                     for second in range(terms):
-                        both = _join(release, release.forms[row, first], release.forms[2, second])
-                        sign = release.signs[row, first] * release.signs[2, second]
-                        product = _put(release, 1 - row, product, both, sign)
-                row, length = 1 - row, _settle(release, 1 - row, product)
+                        both = _join(release.worth, release.sums.forms[row, first], release.sums.forms[2, second])
+                        sign = release.sums.signs[row, first] * release.sums.signs[2, second]
+                        product = _put(release.sums, 1 - row, product, both, sign)
+                row, length = 1 - row, _settle(release.sums, 1 - row, product)
             if length == 0:
                 break
         for term in range(length):
-            release.gained[release.forms[row, term]] += release.signs[row, term] * gain
+            release.gained[release.sums.forms[row, term]] += release.sums.signs[row, term] * gain
         if fits_all:
             present += gain
     return present
@@ -694,9 +720,9 @@ def effect_on_others(release: Release, record: int) -> float:
         gained[form_] = 0.0
     shared = form >= 0
     if shared:
-        _set_levels(release, form, release.before)
+        _set_levels(release.worth, form, release.before)
     _set_places(release, shared, entries)
-    present, n_attributes = 0.0, len(release.levels)
+    present, n_attributes = 0.0, len(release.worth.levels)
     if entries > 1 or len(release.several) > 0:
         for cell in range(len(release.cells)):
             release.fits[cell] = shared and fits_any(release.cells[cell], release.least, entries, release.before)
@@ -709,7 +735,7 @@ def effect_on_others(release: Release, record: int) -> float:
         if entries > 1:
             gain = release.less[cell] if release.fits[cell] else release.more[cell]
             for term in range(_forms_that_fit(release, entries, cell, 0)):
-                gained[release.forms[0, term]] += release.signs[0, term] * gain
+                gained[release.sums.forms[0, term]] += release.sums.signs[0, term] * gain
             present += gain if release.fits[cell] else 0.0
             continue
         place = 0
@@ -727,13 +753,13 @@ def effect_on_others(release: Release, record: int) -> float:
         for position in range(release.start[own], release.start[own + 1]):
             other = release.members[position]
             if other != record and release.strategies[other] >= 0:
-                now = harm_of(release, other, release.strategies[other], rows)
-                same += change * (now - harm_of(release, other, release.strategies[other], rows + change))
+                now = harm_of(release.harm, other, release.strategies[other], rows)
+                same += change * (now - harm_of(release.harm, other, release.strategies[other], rows + change))
         same += _value_gain(release.harm, record, own, release.shared[own] - int(shared), shared)
         gained[0] += same
         present += same if shared else 0.0
-    for attribute in range(len(release.levels)):
-        stride, levels = release.strides[attribute], release.levels[attribute]
+    for attribute in range(len(release.worth.levels)):
+        stride, levels = release.worth.strides[attribute], release.worth.levels[attribute]
         for number in range(len(gained)):
             if number // stride % levels > 0:
                 gained[number] += gained[number - stride]
@@ -749,7 +775,7 @@ def reread(release: Release, record: int) -> None:
     """
     begin = release.begin[record]
     for entry in range(release.begin[record + 1] - begin):
-        agreement(release.cells[release.own[begin + entry]], release.groups, release.levels, release.least[entry])
+        agreement(release.cells[release.own[begin + entry]], release.groups, release.worth.levels, release.least[entry])
 
 
 @borrowing()
@@ -762,9 +788,9 @@ def share_as(release: Release, record: int, form: int) -> None:
     was, begin, values = release.strategies[record], release.begin[record], release.harm.values
     least, entries, before, after = release.least, release.begin[record + 1] - begin, release.before, release.after
     if was >= 0:
-        _set_levels(release, was, before)
+        _set_levels(release.worth, was, before)
     if form >= 0:
-        _set_levels(release, form, after)
+        _set_levels(release.worth, form, after)
     n_changed = change_row(
         release.cells, least, entries, before, was >= 0, after, form >= 0, release.fitting, release.changed
     )
