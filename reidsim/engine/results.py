@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 # A function that draws the figures of a result into a folder and returns the names of the files.
 Illustrator = Callable[[Any, Path], list[str]]
+_version = cache(version)  # reads and parses a file
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
 # Rows per row group of a Parquet file; readers can load groups one at a time, to limit memory.
@@ -211,7 +213,7 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
         "seed": loaded.scenario.seed,
         "content": loaded.content,
         "origins": loaded.origins,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
         # A reader of the manifest may not have, or not trust, the user's module that defines the kind.
