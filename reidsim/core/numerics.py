@@ -394,12 +394,12 @@ def borrowing(**options: Any) -> Callable[[_Function], _Function]:
     return _compiled_once(_nrt=False, **options)
 
 
-def owning() -> Callable[[_Function], _Function]:
+def owning(**options: Any) -> Callable[[_Function], _Function]:
     """Return a decorator for functions that may create arrays.
 
-    They can be called by `borrowing` functions.
+    They can be called by `borrowing` functions. Options are passed to `numba.njit`.
     """
-    return _compiled_once(_nrt=True)
+    return _compiled_once(_nrt=True, **options)
 
 
 def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:

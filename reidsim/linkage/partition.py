@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.core.numerics import borrowing
+from reidsim.core.numerics import borrowing, owning
 from reidsim.linkage.people import RowSets, classes_at
 from reidsim.populations.population import Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
@@ -328,7 +327,7 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
     return sizes[rows]
 
 
-@numba.njit(cache=True)
+@owning()
 def split(
     rollup: Rollup,
     depth: int,
@@ -404,7 +403,7 @@ def split(
     return starts[: kept + 1], sizes[:kept]
 
 
-@numba.njit(cache=True)
+@owning()
 def _count_on_paths(
     depth: int,
     begin: int,

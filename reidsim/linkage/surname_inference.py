@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
@@ -374,7 +373,7 @@ def _slot_of(agreeing: np.uint64, differing: np.uint64) -> int:
     return int((mixed >> np.uint64(32)) & np.uint64(_CACHED - 1))
 
 
-@numba.njit(cache=True)
+@owning()
 def _infer_all(
     tables: AncestryTables,
     genealogy: GenealogyArrays,

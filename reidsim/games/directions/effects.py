@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups
-from reidsim.linkage.partition import FittingRows, agreement, change_row, fits_any
+from reidsim.linkage.partition import FittingRows, agreement, change_row, fits_any, padded
 from reidsim.linkage.people import LIMIT_ROUNDING
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
@@ -413,9 +413,6 @@ def release_of(
     begin, own, n_cells, n_forms = rows.begin.astype(np.int64), rows.cell_of_entry, len(rows.cells), lattice.size
     alone = np.flatnonzero(np.diff(begin) == 1)
     order = np.argsort(own[begin[alone]], kind="stable")
-    losses = np.zeros((lattice.n_records, len(lattice.shape), max(lattice.shape)))
-    for position, table in enumerate(lattice.record_losses):
-        losses[:, position, : len(table)] = table.T
     n_attributes, _, widest = rows.groups.shape
     by_entry = (int(np.diff(begin).max(initial=1)), n_attributes, widest)
     release = Release(
@@ -429,7 +426,7 @@ def release_of(
         worth=Worth(
             levels=np.array(lattice.shape, dtype=np.int64),
             strides=np.array(lattice.strides, dtype=np.int64),
-            losses=losses,
+            losses=np.ascontiguousarray(padded(lattice.record_losses).transpose(2, 0, 1)),
             benefit=np.array(benefit, dtype=np.float64),
         ),
         strategies=strategies.astype(np.int64),
@@ -490,8 +487,7 @@ def own_harm(release: Release, record: int, form: int) -> float:
     The person is that of `record`, and `form` is its new strategy. The row of `record` counts as shared, even if it is
     withheld at present. The harm, see `Harm`, includes harm from sensitive values.
     """
-    harm = release.harm
-    total = harm_of(harm, record, form, rows_of(release, record))
+    total, harm = harm_of(release.harm, record, form, rows_of(release, record)), release.harm
     if harm.value_weight > 0.0:
         cell, change = release.own[release.begin[record]], 1 if release.strategies[record] < 0 else 0
         total += harm.value_weight * excess_with(harm.values, cell, harm.values.kind[record], change)

@@ -12,7 +12,6 @@ from math import prod
 from queue import SimpleQueue
 from typing import NamedTuple, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,7 +30,7 @@ from reidsim.adversaries.multistage.attack import (
 )
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
 from reidsim.core.errors import InputError, require_among
-from reidsim.core.numerics import available_threads, borrowing, done_in_threads
+from reidsim.core.numerics import available_threads, borrowing, done_in_threads, owning
 from reidsim.games.outcomes import Attempts, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME
@@ -585,7 +584,7 @@ class PartialKnowledgeGame(MaskingGame):
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
 
-@numba.njit(cache=True, nogil=True)
+@owning(nogil=True)
 def _evaluate(
     game: GameArrays, attack: TwoStageArrays, memory: Memory, rows: Rows, strategies: Strategies, outcomes: Floats
 ) -> None:

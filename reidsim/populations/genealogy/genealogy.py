@@ -16,7 +16,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numba
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from pydantic import Field
 
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.files import require_memory
-from reidsim.core.numerics import draw_binomial, first_above
+from reidsim.core.numerics import draw_binomial, first_above, owning
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
 from reidsim.populations.population import (
@@ -488,7 +487,7 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
     return [np.concatenate(rows) for rows in zip(*moves, strict=True)]
 
 
-@numba.njit(cache=True)
+@owning()
 def marry(
     rng: np.random.Generator, people: NDArray[np.int32], columns: Columns, rules: Rules, start: int, size: int
 ) -> bool:
@@ -550,7 +549,7 @@ def marry(
     return True
 
 
-@numba.njit(cache=True)
+@owning()
 def bear(
     rng: np.random.Generator,
     start: int,
