@@ -65,7 +65,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000, 20, 20)
+        gc.set_threshold(100_000)
         gc.enable()
 
 
