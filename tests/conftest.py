@@ -58,14 +58,14 @@ def pytest_configure(config):
 def pytest_collection():
     """Collect tests without garbage collection, because all objects are kept.
 
-    Later collections skip these objects and are rarer: they would take a twentieth of the time of the tests.
+    Later garbage collections skip these objects and are rarer, because they took a twentieth of the time of the tests.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(100_000)
+        gc.set_threshold(10_000)
         gc.enable()
 
 
