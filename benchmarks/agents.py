@@ -9,8 +9,7 @@ Run by hand: ``python benchmarks/agents.py``.
 - Memory of a round beyond the records and the solver's own, in bytes per data subject.
 - The round against a plain mesa model in which every data subject is an agent that decides in Python: whether to take
   part (all subjects), and in which release to choose its record given all group sizes (a sample, extrapolated).
-- A first round, which has to find the undominated strategies, and each of several rounds with changing participants
-  and adversaries with memory, against the bare solver, which evaluates all strategies.
+- Each of several rounds with changing participants and adversaries with memory against the same choice in plain mesa.
 - Deciding whether to take part against copying as many bytes as it reads and writes, which nothing can be faster than.
 """
 
