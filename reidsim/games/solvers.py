@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, OneShotAdversary
 from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory
-from reidsim.core.numerics import owning
+from reidsim.core.numerics import compiled
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, Linker, PopulationLinker, RecordGame
 from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
 from reidsim.releases.lattice import NO_BENEFIT, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
@@ -417,7 +417,7 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
     return search
 
 
-@owning()
+@compiled()
 def _wins(payoff: float, strategy: int, record: int, search: Search) -> bool:
     """Return whether a strategy's payoff beats the best found so far for a record.
 
@@ -428,7 +428,7 @@ def _wins(payoff: float, strategy: int, record: int, search: Search) -> bool:
     return bool(ahead > tie or (ahead >= -tie and strategy < search.strategies[record]))
 
 
-@owning()
+@compiled()
 def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: int, search: Search) -> None:
     """Search beneath a vertex for better strategies of the records of a group.
 
@@ -578,7 +578,7 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
     return Options(start, strategies, utility, success, space.generalization_intensity(strategies))
 
 
-@owning()
+@compiled()
 def best_options(
     options: Options, benefit: float, loss: float, gain: float, cost: float, no_attack: bool = False
 ) -> NDArray[np.int64]:
@@ -620,7 +620,7 @@ def best_options(
     return best_of_record
 
 
-@owning()
+@compiled()
 def _undominated(utility: Floats, success: Floats, orders: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which strategies of each record are undominated.
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.core.numerics import borrowing, owning
+from reidsim.core.numerics import borrowing, compiled
 from reidsim.linkage.people import RowSets, classes_at
 from reidsim.populations.population import Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
@@ -327,7 +327,7 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
     return sizes[rows]
 
 
-@owning()
+@compiled()
 def split(
     rollup: Rollup,
     depth: int,
@@ -403,7 +403,7 @@ def split(
     return starts[: kept + 1], sizes[:kept]
 
 
-@owning()
+@compiled()
 def _count_on_paths(
     depth: int,
     begin: int,

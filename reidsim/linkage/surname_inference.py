@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from reidsim.core.errors import refuse_first
-from reidsim.core.numerics import borrowing, owning
+from reidsim.core.numerics import borrowing, compiled
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
@@ -266,7 +266,7 @@ def _type_count_bits(typing_context: Any, bits: Any) -> Any:
 count_bits: Any = intrinsic(_type_count_bits)
 
 
-@owning()
+@compiled()
 def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
     """Compare a target with all men of the genealogy, for all sets of shared loci.
 
@@ -373,7 +373,7 @@ def _slot_of(agreeing: np.uint64, differing: np.uint64) -> int:
     return int((mixed >> np.uint64(32)) & np.uint64(_CACHED - 1))
 
 
-@owning()
+@compiled()
 def _infer_all(
     tables: AncestryTables,
     genealogy: GenealogyArrays,
@@ -464,7 +464,7 @@ def nearest_neighbour_surnames(
     return found, (found != NO_SURNAME).astype(np.float64)
 
 
-@owning()
+@compiled()
 def nearest_neighbour_surname(genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64) -> int:
     """Return the surname of the man nearest to a target at a set of loci.
 

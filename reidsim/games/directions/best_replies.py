@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Linkage
 from reidsim.core.errors import InputError
-from reidsim.core.numerics import borrowing, owning
+from reidsim.core.numerics import borrowing, compiled
 from reidsim.games.composite import PeopleLattice, PeopleLinkage, parts_of, with_each
 from reidsim.games.directions.effects import (
     Harm,
@@ -630,7 +630,7 @@ def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
     return scale
 
 
-@owning()
+@compiled()
 def _improve(goal: Goal, records: Records) -> Records:
     """Give each record in turn the strategy of highest total, in place.
 
@@ -710,7 +710,7 @@ def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
     return best
 
 
-@owning()
+@compiled()
 def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool, int, int, int, int]:
     """Make the first exchange of two records that raises the total.
 
@@ -785,7 +785,7 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
     return False, record, clean, left, evaluated
 
 
-@owning()
+@compiled()
 def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
     """Return each record's largest fall of harm per benefit lost, and its strategy.
 
@@ -808,7 +808,7 @@ def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
     return rates, forms
 
 
-@owning()
+@compiled()
 def _suppress_few(goal: Goal) -> None:
     """Fully suppress the records of least benefit until there is no harm, in place.
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError
-from reidsim.core.numerics import borrowing, owning
+from reidsim.core.numerics import borrowing, compiled
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups
 from reidsim.linkage.partition import FittingRows, agreement, change_row, fits_any, padded
 from reidsim.linkage.people import LIMIT_ROUNDING
@@ -242,7 +242,7 @@ def add_row(fitting: FittingValues, cell: int, kind: int, change: int) -> None:
         fitting.more[cell, each], fitting.less[cell, each] = _UNKNOWN, _UNKNOWN
 
 
-@owning()
+@compiled()
 def _excess_of_cells(fitting: FittingValues) -> Integers:
     excess = np.zeros(len(fitting.counts), dtype=np.int64)
     for cell in range(len(excess)):
@@ -547,7 +547,7 @@ def _margin(release: Release, cell: int) -> None:
     release.shared[cell] = shared
 
 
-@owning()
+@compiled()
 def _set_margins(release: Release) -> None:
     for cell in range(len(release.cells)):
         _margin(release, cell)

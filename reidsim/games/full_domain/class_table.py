@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError
-from reidsim.core.numerics import owning
+from reidsim.core.numerics import compiled
 from reidsim.core.wording import counted
 from reidsim.populations.population import Codes, Population, added_up
 from reidsim.releases.lattice import Floats, GeneralizationLattice
@@ -339,18 +339,18 @@ def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
     return numbers
 
 
-@owning()
+@compiled()
 def part(table: ClassTable, begin: int, end: int) -> ClassTable:
     """Return the classes of a table at positions `begin` to `end` - 1."""
     return ClassTable(table.keys[begin:end], table.released[begin:end], table.people[begin:end], table.loss[begin:end])
 
 
-@owning()
+@compiled()
 def _room(n: int) -> ClassTable:
     return ClassTable(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
 
 
-@owning()
+@compiled()
 def raise_classes(
     table: ClassTable, order: NDArray[np.intp], field: Field, step: int
 ) -> tuple[ClassTable, NDArray[np.int32]]:
@@ -378,7 +378,7 @@ def raise_classes(
     return part(merged, 0, _merge(table, order, field, step, -1, merged, 0, inverse)), inverse
 
 
-@owning()
+@compiled()
 def _merge(
     table: ClassTable,
     order: NDArray[np.intp],
@@ -416,7 +416,7 @@ def _merge(
     return found + 1
 
 
-@owning()
+@compiled()
 def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
     """Merge classes that agree in one attribute and all earlier ones.
 
@@ -452,7 +452,7 @@ def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
     return part(merged, 0, starts[levels]), starts
 
 
-@owning()
+@compiled()
 def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool_]) -> tuple[ClassTable, int]:
     """Raise one attribute by some levels, and drop classes whose prefix is not kept.
 

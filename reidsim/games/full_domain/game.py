@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, OneShotAdversary, Response
-from reidsim.core.numerics import owning
+from reidsim.core.numerics import compiled
 from reidsim.games.composite import TypesAdversary, payoff_of_withholding, with_each
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
 from reidsim.games.record_game import AdmissibleGroups, Prices, RecordGame, most_within
@@ -72,7 +72,7 @@ def utilities_of(loss: Floats) -> Floats:
     return np.where(loss > _SUPPRESSED_ABOVE, 0.0, 1.0 - loss)
 
 
-@owning()
+@compiled()
 def record_outcomes(loss: Floats, people: Floats, terms: Terms, kind: Ints) -> Floats:
     """Return the outcome of each record at a node, shape (4, n_records).
 

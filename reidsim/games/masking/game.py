@@ -30,7 +30,7 @@ from reidsim.adversaries.multistage.attack import (
 )
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
 from reidsim.core.errors import InputError, require_among
-from reidsim.core.numerics import available_threads, borrowing, done_in_threads, owning
+from reidsim.core.numerics import available_threads, borrowing, compiled, done_in_threads
 from reidsim.games.outcomes import Attempts, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME
@@ -584,7 +584,7 @@ class PartialKnowledgeGame(MaskingGame):
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
 
-@owning(nogil=True)
+@compiled(nogil=True)
 def _evaluate(
     game: GameArrays, attack: TwoStageArrays, memory: Memory, rows: Rows, strategies: Strategies, outcomes: Floats
 ) -> None:

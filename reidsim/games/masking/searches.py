@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import Memory, TwoStageArrays, reply_to
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
-from reidsim.core.numerics import borrowing, owning
+from reidsim.core.numerics import borrowing, compiled
 from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ahead, payoff_of, utility_of
 from reidsim.games.masking.opponents import Groups, Opponents, Rules, attacked_anyway, payoff_against
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
@@ -106,7 +106,7 @@ def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
         _push_next.py_func(queue, bits, arrays.places, worth, masked, strategy, heaviest)
 
 
-@owning()
+@compiled()
 def _add_losses(
     game: GameArrays,
     attack: TwoStageArrays,
@@ -499,7 +499,7 @@ def _push_next(
             heappush(queue, (grown - weights[last], (strategy & ~places[last]) | places[following], heaviest + 1))
 
 
-@owning(nogil=True)
+@compiled(nogil=True)
 def _best_first(
     alike: Groups, rules: Rules, game: GameArrays, targets: Rows, found: Found, most_evaluated: int
 ) -> None:
@@ -547,7 +547,7 @@ def _best_first(
         found.evaluated[target] = count
 
 
-@owning(nogil=True)
+@compiled(nogil=True)
 def _by_number(alike: Groups, rules: Rules, game: GameArrays, targets: Rows, found: Found, n_strategies: int) -> None:
     for target in targets:
         for strategy in range(n_strategies):
@@ -557,7 +557,7 @@ def _by_number(alike: Groups, rules: Rules, game: GameArrays, targets: Rows, fou
                 _offer(alike, rules, game, target, strategy, found)
 
 
-@owning(nogil=True)
+@compiled(nogil=True)
 def _greedy(alike: Any, rules: Rules, game: GameArrays, targets: Rows, found: Found, path: Strategies) -> None:
     """Run greedy search against one adversary for some targets (record numbers).
 

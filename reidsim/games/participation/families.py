@@ -15,7 +15,7 @@ from scipy import optimize, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import binom
 
-from reidsim.core.numerics import owning
+from reidsim.core.numerics import compiled
 from reidsim.linkage.relatives import Ancestry, Matching, at_least
 
 Floats = NDArray[np.float64]
@@ -465,7 +465,7 @@ def profile(number: int, n: int) -> Flags:
     return np.asarray((number >> np.arange(n)) & 1 == 1)
 
 
-@owning()
+@compiled()
 def _few_matches(game: Families, person: int, without: int, joined: Flags) -> Floats:
     """Return the probability of each number of matches too low to identify a person.
 
@@ -483,7 +483,7 @@ def _few_matches(game: Families, person: int, without: int, joined: Flags) -> Fl
     return few
 
 
-@owning()
+@compiled()
 def _nobody_near(game: Families, person: int, without: int, joined: Flags) -> float:
     """Return the probability that a person matches no participating near relative.
 
@@ -497,7 +497,7 @@ def _nobody_near(game: Families, person: int, without: int, joined: Flags) -> fl
     return none
 
 
-@owning()
+@compiled()
 def _chances(game: Families, joined: Flags) -> tuple[Floats, Floats]:
     n = len(game.starts) - 1
     found, traced = np.empty(n), np.empty(n)
@@ -507,7 +507,7 @@ def _chances(game: Families, joined: Flags) -> tuple[Floats, Floats]:
     return found, traced
 
 
-@owning()
+@compiled()
 def _gain(game: Families, person: int, joined: Flags) -> float:
     found = 1.0 - _nobody_near(game, person, -1, joined)
     # Joining adds harm only where other participants would not have exposed the person anyway.
@@ -527,12 +527,12 @@ def _gain(game: Families, person: int, joined: Flags) -> float:
     return float(gain)
 
 
-@owning()
+@compiled()
 def _gains(game: Families, joined: Flags) -> Floats:
     return np.array([_gain(game, person, joined) for person in range(len(joined))])
 
 
-@owning()
+@compiled()
 def _wishes(game: Families, tie: float, person: int, joined: Flags) -> bool:
     """Return whether a person would gain by joining or leaving the database.
 
@@ -543,7 +543,7 @@ def _wishes(game: Families, tie: float, person: int, joined: Flags) -> bool:
     return bool(gain < -tie if joined[person] else gain > tie)
 
 
-@owning()
+@compiled()
 def _replies(game: Families, tie: float, joined: Flags, order: Ints) -> tuple[Flags, bool]:
     for _ in range(_MOST_TURNS):
         changed = False
@@ -556,7 +556,7 @@ def _replies(game: Families, tie: float, joined: Flags, order: Ints) -> tuple[Fl
     return joined, False
 
 
-@owning()
+@compiled()
 def _profiles(game: Families, tie: float) -> tuple[Flags, Floats]:
     n, values = len(game.starts) - 1, game.values
     equilibria, welfare = np.ones(2**n, dtype=np.bool_), np.zeros(2**n)

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.files import require_memory
-from reidsim.core.numerics import draw_binomial, first_above, owning
+from reidsim.core.numerics import compiled, draw_binomial, first_above
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
 from reidsim.populations.population import (
@@ -487,7 +487,7 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
     return [np.concatenate(rows) for rows in zip(*moves, strict=True)]
 
 
-@owning()
+@compiled()
 def marry(
     rng: np.random.Generator, people: NDArray[np.int32], columns: Columns, rules: Rules, start: int, size: int
 ) -> bool:
@@ -549,7 +549,7 @@ def marry(
     return True
 
 
-@owning()
+@compiled()
 def bear(
     rng: np.random.Generator,
     start: int,
