@@ -299,20 +299,22 @@ _WITHOUT_AGENTS_OR_PK = ReadIf(
 
 
 class DynamicScenario(PublisherScenario):
-    """A publisher releases cases in periods; each table has one generalization.
+    """A publisher releases a table of cases in each period.
+
+    All rows of a table have the same generalization; tables of different periods may have different ones.
 
     Attributes
     ----------
     game
         kind of scenario: a publisher releases a table of cases in each period
     population
-        people who may become a case; needed by `[epidemic]` and by policy `pk`
+        people who may become a case; needed by `[epidemic]` and by policy `pk` (see section `publisher`)
     voters
         list in which the adversary looks people up; default: the population
     release
-        case records to release
+        file of case records to release, and contents of each period's table
     epidemic
-        simulated cases, in place of `release.path`
+        simulation of the cases; set either this section or `release.path`
     attributes
         quasi-identifiers; their order is the order of levels in the lattice
     publisher

@@ -153,14 +153,16 @@ class ResourceSection(DrawnResourceSection, TableSection):
 class GeneralizedAttribute(Section):
     """Levels of an attribute between shared and masked.
 
+    Levels are in order from shared to masked; these two are not listed. Set either `widths` or `groups`.
+
     Attributes
     ----------
     widths
         width of the intervals at each level; intervals start at 0, and each width is a multiple of the previous one
     groups
-        groups of values at each level; a value without a group stays unchanged
+        groups at each level, each a list of values; a value without a group stays unchanged
     kept
-        share of the attribute's weight that remains at each level, not increasing
+        share of the attribute's weight in the utility that remains at each level, not increasing
     """
 
     widths: tuple[Annotated[int, Field(ge=2)], ...] = ()
