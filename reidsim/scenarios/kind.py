@@ -1009,7 +1009,7 @@ class Kind(ABC):
         return False
 
     def plans_under_amounts(self, scenario: Any) -> bool:
-        """Return whether `amount_points` supports the studies of a scenario.
+        """Return whether `amount_points` can plan with other payoff parameters.
 
         By default, the result is False.
         """

@@ -125,20 +125,23 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
 
 
 def capability_reductions(settings: pd.DataFrame) -> Figure:
-    """Draw overall risk reductions by capabilities (Xia et al. 2021, Table 4).
+    """Draw median reductions of overall risk over all combinations of capabilities.
 
-    The figure covers all combinations of capabilities.
+    The reduction is relative to the risk in the worst case, in which the adversary knows all attributes. Xia et al.
+    2021 list such reductions in Table 4.
 
     Parameters
     ----------
     settings : DataFrame
-        One row per combination, sample and adversary, with columns ``p_m``, ``p_fm``, ``p_cu``, ``p_c``,
-        ``replication``, ``knowledge``, ``q1``, ``median`` and ``q3`` (percent); rows of the worst case are ignored.
+        One row per combination of capabilities (``p_m``, ``p_fm``, ``p_cu``, ``p_c``), sample and adversary
+        (``knowledge``), with the ``median`` reduction over persons, in percent. Rows whose ``knowledge`` is the worst
+        case are ignored, and so are other columns.
 
     Returns
     -------
     Figure
-        One panel: the distribution function, over combinations, of each adversary's median averaged over samples.
+        One panel with one distribution function per adversary: the share of combinations by median reduction. The
+        median of a combination is averaged over samples.
     """
     settings = settings[settings["knowledge"] != WORST_CASE]
     figure, ((axes,),) = new_figure(1, 1, panel=(6.4, 3.6))

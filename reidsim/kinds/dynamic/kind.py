@@ -432,15 +432,16 @@ class ListLinker:
 
 @dataclass(frozen=True, eq=False)
 class TableLinker:
-    """Linker to the records of the row's own table that share the released values.
+    """Linker of an adversary who knows the period whose table contains the person.
 
-    The adversary knows that the person is in the table.
+    The group size of a row is the number of cases in the row's own table that have its released values.
 
     Parameters
     ----------
     lattice : PeriodLattice
     groups : GroupSizes
-        Assigns rows with equal released values, of any period, to one group at each strategy.
+        Gives rows with equal released values the same group number at each strategy, also rows of different periods.
+        Only these numbers are used; the cases of a group are counted in each period's table separately.
     """
 
     lattice: PeriodLattice

@@ -561,9 +561,10 @@ class TablesKind(Kind):
         )
 
     def plans_under_amounts(self, scenario: TablesScenario) -> bool:
-        """Return whether `amount_points` supports the scenario.
+        """Return whether `amount_points` can plan with other payoff parameters.
 
-        This is the case if the publisher's unit is the record.
+        It can if ``publisher.unit`` is "record": the publisher chooses a generalization for each record, not one for
+        the table.
         """
         return scenario.publisher.unit == "record"
 

@@ -603,9 +603,10 @@ class Anytime(SolvedPolicy):
 
 @POLICIES.register("opt-in")
 class OptInPolicy(SolvedPolicy):
-    """Policy that releases a record unchanged if this pays more than withholding it.
+    """Policy that releases a record unchanged if this raises the publisher's payoff.
 
-    Otherwise, also with equal payoffs, the record is withheld.
+    The payoff must be higher than from withholding the record, and the record's group must keep to the limits on
+    sensitive columns. Otherwise, also with equal payoffs, the record is withheld.
     """
 
     label = "Opt-in game"
