@@ -59,7 +59,7 @@ class CrossPlayOptions(OpponentOptions):
     knowledge, stages, attack_rate
         See `OpponentOptions`.
     equilibrium : bool
-        Whether to compute optimal mixtures and equilibria of the payoffs.
+        Whether to compute the defender's maximin and minimax-regret mixtures, and Nash equilibria of the payoffs.
     double_oracle : {"zero-sum", "general-sum"}, optional
         Game in which to run the double oracle; default: do not run it. It adds best responses to mixtures until the
         gains of both players from further best responses sum to at most the tolerance. In the zero-sum game, the

@@ -312,9 +312,10 @@ class Scenario(BaseScenario[Any]):
 
     @scenario_method
     def rounds(self, rounds: int, *, progress: Progress | None = None, **agents: object) -> RunResult:
-        """Return the result of `run` with several rounds of agents.
+        """Return the result of `run` with repeated rounds of publisher and adversaries.
 
-        `rounds` is the number of rounds; `agents` are further keys of section ``agents``, by name.
+        The arguments replace keys of the scenario's section ``agents``: `rounds` the number of rounds, and `agents`
+        other keys, by name.
         """
         changes = {f"agents.{name}": value for name, value in {"rounds": rounds, **agents}.items()}
         return self.with_(changes).run(progress=progress)
@@ -486,9 +487,9 @@ class Scenario(BaseScenario[Any]):
     ) -> CrossPlayResult:
         """Play every defender against every adversary, at every point and replication.
 
-        A defender is a policy, planned against one of the adversaries. These are the scenario's own, the built-in ones,
-        and those of `knowledge` and `stages`. Built-in adversaries that cannot play are left out, with the reason in
-        the result.
+        A defender is a policy, planned against one of the adversaries. The adversaries are the scenario's own, the
+        built-in ones, and the ones of `knowledge` and `stages`. Built-in adversaries that cannot play are left out,
+        with the reason in the result.
 
         Parameters
         ----------
@@ -500,15 +501,16 @@ class Scenario(BaseScenario[Any]):
         attack_rate : float
             Probability with which the random adversary attacks a record.
         equilibrium : bool
-            Whether to compute optimal mixtures and equilibria of the payoffs.
+            Whether to compute the defender's maximin and minimax-regret mixtures, and Nash equilibria of the payoffs.
         double_oracle : {"zero-sum", "general-sum"}, optional
             Add best responses to mixtures until the players' gains from further best responses sum to at most the
-            tolerance. The adversary lowers the defender's payoff (``"zero-sum"``) or raises its own
-            (``"general-sum"``).
+            tolerance. The adversary minimizes the defender's payoff (``"zero-sum"``) or maximizes its own payoff
+            (``"general-sum"``). It does not depend on `equilibrium`.
         tolerance : float
             Tolerance of the double oracle, in currency units per record.
         executor, workers, scheduler, timeout, folder, resume, rerun_failed
-            As in `batch`, for scenarios with replications, a sweep or uncertain parameters.
+            As in `batch`, for scenarios with replications, a sweep or uncertain parameters. Other scenarios are a
+            single run, on which `executor` has no effect.
         progress : callable, optional
             As in `run`.
 
@@ -521,7 +523,7 @@ class Scenario(BaseScenario[Any]):
         ------
         InputError
             If a file of the scenario or an option cannot be used, the scenario has no policies, or `workers`,
-            `scheduler`, `timeout` or `folder` is given for a scenario that is a single run.
+            `scheduler`, `timeout`, `folder`, `resume` or `rerun_failed` is set for a single run.
         """
         processes: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
         used = self._executor(executor, **processes)

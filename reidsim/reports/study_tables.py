@@ -359,11 +359,12 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 
 def cross_play_verdict(result: CrossPlayResult) -> list[str]:
-    """Return lines of text on the best worst case and on the smallest regret.
+    """Return sentences that name the best defender by each of two criteria, as a list.
 
-    There is one sentence on each. The first names the defender with the highest least payoff (maximin), the second the
-    one with the lowest largest regret, over all adversaries and swept values; see `worst_cases_table`. Of equally good
-    defenders, the first is named and the others are counted. A criterion without a defender has no sentence.
+    By maximin, it is the defender with the highest least payoff over all adversaries and swept values; by minimax
+    regret, the defender with the lowest largest regret over them (see `worst_cases_table`). Of equally good defenders,
+    the first is named and the others are counted. The list is empty if no run succeeded, or if every defender lacks a
+    payoff in some run in which another one has one.
     """
     cases = result.worst_cases
     return lines_of(

@@ -56,18 +56,22 @@ R = TypeVar("R", bound=results.Result)
 
 @dataclass(frozen=True, eq=False)
 class Ended:
-    """A batch in which every run has an outcome.
+    """A batch with no run left to do: each run has succeeded or failed.
+
+    The result of the batch is made from it; see `run_job`.
 
     Parameters
     ----------
     loaded : Scenario
     design : Design
     tables : mapping of str to DataFrame
-        Tables from `batch_tables`; if `stored`, all tables of the folder, including statistics.
+        Tables by name. If `stored`, they are all tables of the folder; otherwise, they are the tables of
+        `batch_tables`, without statistics.
     manifest : dict
+        Manifest of the results folder.
     warnings : tuple of str
     report : callable
-        Called with the progress of the remaining work.
+        Called with the progress of making the result, which may take one more run.
     stored : bool
         Whether the folder already held the complete batch, so that no run was done.
     """

@@ -412,13 +412,14 @@ def statistics_table(found: Measured) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per point of the sweep, group and measure: the swept keys, the group, ``measure``, ``runs`` (number of
-        runs with a value), ``mean``, ``standard_error``, ``low``, ``high`` (95 % interval, see `mean_interval`), the
-        quantiles over runs ``q05``, ``q25``, ``median``, ``q75``, ``q95``, ``runs_for_1_percent`` (number of runs,
-        points times replications, that gives an interval of 1 % of the mean to either side; see `required_runs`) and
-        ``points_for_1_percent`` (number of points in these runs). If runs estimate some measures,
-        ``estimation_error`` is the part of the mean's standard error that comes from the estimation (missing for the
-        other measures). The table is empty if no run is successful.
+        One row per combination of swept values, group (such as a policy; see `Measured`) and measure: the swept keys,
+        the group, ``measure``, ``runs`` (number of runs with a value), ``mean``, ``standard_error``, ``low``, ``high``
+        (95 % interval, see `mean_interval`), the quantiles over runs ``q05``, ``q25``, ``median``, ``q75``, ``q95``,
+        ``runs_for_1_percent`` (number of runs that gives an interval of 1 % of the mean to either side; see
+        `required_runs`) and ``points_for_1_percent`` (number of samples of the uncertain parameters among these runs;
+        each sample has equally many replications). If some measures are estimates within a run, there is a column
+        ``estimation_error``: the part of the mean's standard error that comes from the estimation, missing for the
+        other measures. The table is empty if no run is successful.
     """
     parts = {}
     for measure, values in found.values.items():

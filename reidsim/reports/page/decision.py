@@ -320,10 +320,11 @@ def _sample_rows(release: Release) -> list[int]:
 
 
 def _changes(shared: SharedRecords, column: str, places: list[int]) -> list[Cell]:
-    """Return the value of a quasi-identifier before and after the release, by row.
+    """Return texts with the value of a quasi-identifier before and after the release.
 
-    Both are one text with an arrow. `column` is its name in the source file; `places` are positions in the table of
-    released rows. Empty values are shown as ``(empty)``, long ones are shortened.
+    `places` are positions in the table of released rows; the result is a list with one text for each, in this order.
+    The text is the source value, an arrow and the released value, also if both are equal. Empty values are shown as
+    ``(empty)``, and long ones are shortened. `column` is the name of the quasi-identifier in the source file.
     """
     name = column if shared.source.columns.header else shared.source.attribute_of[column]
     before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()

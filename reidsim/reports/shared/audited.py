@@ -427,13 +427,15 @@ def by_fitting_rows(facts: Mapping[str, Any]) -> str:
 
 
 def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Matching) -> list[dict[str, Any]]:
-    """Return the inference of each sensitive column from a file, compared with its limits, as plain data.
+    """Return how well a released file allows inference of each sensitive column.
 
-    The list has one dict per sensitive column of the file; it is empty without limits or rows. Entries: name of the
-    column and the limits that are set; the minimum number of distinct values among the records that match a row, or the
-    rows that match a person; the largest share of a value among them, which is the highest probability of a correct
-    inference; the largest earth mover's distance from the distribution of values in all records; and the number of
-    rows, and of people, for which the limits do not hold.
+    The result is a list with one dict per sensitive column of the file. It is empty if the scenario sets no limits, or
+    the file has no rows. Inference uses two kinds of groups: for each released row, the source records that match it;
+    for each person with a released row, the released rows that match the person. The dict has the name of the column
+    and the limits that are set. Over all groups of both kinds, it has the minimum number of distinct values, the
+    largest share of one value (the highest probability of a correct inference), and the largest earth mover's distance
+    from the distribution of values in all source records. It also has the number of rows, and of people, whose group
+    violates at least one limit.
     """
     if shared.source.limited is None or not len(written):
         return []
