@@ -424,9 +424,10 @@ def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Return a context in which `available_threads` is 1.
+    """Return a context in which `available_threads` returns 1.
 
-    Other processes can then use the other cores.
+    It applies to work that asks `available_threads`, not to the threads of libraries. It leaves the other cores to
+    other processes.
     """
     before = _is_alone.set(True)
     try:

@@ -115,11 +115,12 @@ def progress_console() -> Console:
 
 
 class DelayedProgress:
-    """A progress bar for each task, shown after a delay.
+    """Progress bars, one line per task, that appear after a short delay.
 
-    Nothing is shown if the console is neither a terminal nor a notebook. A single-step task has a bar that moves to and
-    fro, and its line disappears with the next task. Tasks that started during a step of another task are parts of this
-    step; their lines disappear when the other task completes the step.
+    The delay counts once, from the start of the context. Nothing is shown if the console is neither a terminal nor a
+    notebook. A task with a single step has a bar that moves to and fro. When a new task starts, the lines of finished
+    tasks and of tasks with a single step disappear. A task that starts while a task of several steps is unfinished is
+    part of the current step of that task; its line disappears when this step is complete.
 
     Parameters
     ----------

@@ -29,14 +29,16 @@ _SHORT = 70
 
 
 def parse_override(text: str) -> tuple[str, object]:
-    """Split ``economics.loss=600`` into key path and value.
+    """Split an override such as ``economics.loss=600`` into key path and value.
 
-    The value is parsed as TOML; if it is not valid TOML, it is text.
+    The key path is the text before the first ``=``, with its dots. The text after it is parsed as TOML; if it is not
+    valid TOML, the value is this text, without spaces around it.
 
     Raises
     ------
     InputError
-        If ``=`` or a part of the key is missing, or the value has too many digits or levels.
+        If there is no ``=``, the key path is empty or has an empty part, or a number in the value has too many digits,
+        or its lists are nested too deeply.
     """
     key, separator, value = text.partition("=")
     key = key.strip()

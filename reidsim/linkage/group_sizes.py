@@ -162,14 +162,16 @@ class GroupSizes:
         return np.maximum(group_sizes_of(self.rollup, strategies, rows), int(self.holds_records))
 
     def among(self, people: Counts) -> GroupSizes:
-        """Return `GroupSizes` of the same records in another population.
+        """Return the `GroupSizes` of the same records in another population.
 
-        The groups stay the same; only the people are counted again at each node.
+        At each node, records are in the same groups as before. The number of people in a group is the sum of `people`
+        over its records.
 
         Parameters
         ----------
         people : ndarray, shape (n_records,)
-            Number of people of the other population with the values of each record.
+            Number of people of the other population by record. Each person belongs to one record, also if several
+            records have the person's values.
         """
         return _SizesAmong(self, people)
 

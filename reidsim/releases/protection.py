@@ -253,15 +253,19 @@ def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
 
 
 def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
-    """Split a balanced bucket (n_values, n) into n groups with a record per value.
+    """Split a bucket into n groups with one record of each sensitive value.
 
-    Groups consist of records with close quasi-identifiers: the bucket is halved again and again, each time along the
-    attribute for which the extents of both halves have the least sum. Each group has shape (n_values,).
+    The result is a list of n arrays of record numbers, shape (n_values,). Records of a group have close
+    quasi-identifiers: the bucket is split into two halves, and each half again, until a half is one group. The second
+    half has one more group if n is odd. A split sorts the records of each value by one attribute, with counterfeits
+    last. The attribute is the one for which the extents of both halves have the least sum. The extent of a half is the
+    sum over all attributes of the range among its records.
 
     Parameters
     ----------
     columns : ndarray of int64, shape (n_values, n)
-        Records with each sensitive value; `COUNTERFEIT` in place of a missing one.
+        Numbers of the records with each sensitive value. If a value has fewer than n records, the other items are
+        `COUNTERFEIT`.
     positions : ndarray of float64, shape (n_records, n_attributes)
         Quasi-identifiers of all records, divided by the range of each attribute.
     """

@@ -157,9 +157,10 @@ class Knowledge:
 
     @property
     def kinds(self) -> list[list[SourceProfile]]:
-        """Profiles of each kind of persons: one list per kind, one profile per source.
+        """Profiles of each kind of persons: one list per kind.
 
-        A kind consists of the persons who have the same profile in every source.
+        A kind consists of the persons who have the same profile in every source. Its list has one `SourceProfile` per
+        source, in the order of `sources`.
         """
         return [[s.profiles[s.profile_of_person[person]] for s in self.sources] for person in self._kinds[0]]
 

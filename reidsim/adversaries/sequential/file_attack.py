@@ -409,10 +409,12 @@ def _ratio(reward: float, use: float) -> float:
 def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats]:
     """Return a record's stages with a positive reward: start, end, level and reward.
 
-    The record's group has `size` people; `gain_due` is the gain at the time of the exploit; for `steps` see `_File`,
-    and for the items of the result `_Stages`. From the last exploit backwards, each step is merged with the following
-    pieces while their ratio is higher than its own. All quantities are relative to the time of the step, so nothing
-    underflows.
+    The record's group has `size` people. `prior` is the probability that the record's person is in the registry;
+    `gain_due` is the gain of a hit, discounted to the time of the exploit. For `steps`, one column per step, see
+    `_File`; for the items of the result, see `_Stages`. Stages are formed from the last step backwards. Each step
+    begins a stage, which absorbs the next stage while that one has a higher ratio of reward to use (loss of discount,
+    or exploits of a budget). So the ratios fall from stage to stage, and the result ends before the first stage without
+    a positive reward. Reward and use of a stage are relative to the time of its first step, so nothing underflows.
     """
     ends = np.zeros(size + 1, np.int64)
     reward, use = np.zeros(size + 1), np.zeros(size + 1)

@@ -374,9 +374,10 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
 
 
 def _values(attack: SequentialAttack, sizes: Sizes, signal: UnconfirmedSuccess | None = None) -> ExploitValues:
-    """Return the `ExploitValues` of linked groups of these sizes, in their shape.
+    """Return the value of optimal exploits, by size of the linked group.
 
-    They are computed by the attack's solver or, with a `signal` of unconfirmed success, by backward induction.
+    The result is an `ExploitValues` with arrays of the shape of `sizes`. It is computed by `attack.solver`. With a
+    `signal`, the adversary does not observe success but a noisy signal of it, and the solver is backward induction.
     """
     largest = int(sizes.max(initial=0))
     if signal is not None:
