@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import asin, ceil, floor, fsum, log, sqrt
+from math import asin, ceil, floor, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ Floats = NDArray[np.float64]
 _LEFT_OUT = 1e-14
 # Frequencies are omitted if the characteristic function is below exp(-_VANISHED) over the size of the window.
 _VANISHED = 40.0
+# With more distinct probabilities than `_MANY`, the logarithms of all factors ``1 + p u`` with ``|p u| <= _SMALL`` are
+# added up as one power series of `_TERMS` terms, which omits less than 1e-17 of each logarithm.
+_MANY, _SMALL, _TERMS = 1_000, 0.1, 16
 # Number of terms computed together; intermediate results of this size stay in the processor's cache.
 _AT_ONCE = 2**14
 # Tolerance for sums of probabilities that fall short of a level by rounding, and for amounts that are whole hundredths,
@@ -172,7 +175,7 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
     # Many attempts have equal probabilities, such as one over the size of a group.
     p, place = np.unique(chance[is_open], return_inverse=True)
     each = np.bincount(place, each[is_open], len(p)).astype(np.int64)
-    mean, variance = fsum((each * p).tolist()), float((each * p * (1.0 - p)).sum())
+    mean, variance = float((each * p).sum()), float((each * p * (1.0 - p)).sum())
     start, last = max(0, floor(mean - reach_of(variance))), min(int(each.sum()), ceil(mean + reach_of(variance)))
     size = last - start + 1
     if size == 1:
@@ -181,18 +184,26 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
     vanishing = (_VANISHED + log(size)) / (2 * variance)
     most = size // 2 if vanishing >= 1 else min(size // 2, ceil(size * asin(sqrt(vanishing)) / np.pi))
     frequency = 2 * np.pi * np.arange(most + 1) / size
-    transformed = np.zeros(size // 2 + 1, dtype=np.complex128)
+    step = -2.0 * np.sin(frequency / 2) ** 2 + 1j * np.sin(frequency)
+    around = 1j * frequency * (mean - start)
     # For probabilities above 1/2, the angle is computed by the failures, so that no digits cancel.
-    rare, signed, at_once = np.minimum(p, 1.0 - p), np.where(p > 0.5, -each, each), max(_AT_ONCE // len(p), 1)
-    for begin in range(0, most + 1, at_once):
+    rare, signed = np.minimum(p, 1.0 - p), np.where(p > 0.5, -each, each)
+    small = rare * abs(step[-1]) <= (_SMALL if len(p) > _MANY else 0.0)
+    base, power = rare[small], np.stack([each[small], signed[small]]).astype(np.float64)
+    for term in range(1, _TERMS + 1 if len(base) else 1):
+        power *= base
+        raised = -((-step) ** term) / term - (1j * frequency if term == 1 else 0.0)
+        around += raised.real * power[0].sum() + 1j * raised.imag * power[1].sum()
+    p, rare, each, signed = p[~small], rare[~small], each[~small], signed[~small]
+    at_once = max(_AT_ONCE // max(len(p), 1), 1)
+    for begin in range(0, most + 1 if len(p) else 0, at_once):
         w = frequency[begin : begin + at_once, None]
         square = np.sin(w / 2) ** 2
         with np.errstate(divide="ignore"):
             modulus = np.log1p(-4.0 * square * (p * (1.0 - p))) / 2
         angle = np.arctan2(np.sin(w) * rare, 1.0 - 2.0 * square * rare) - w * rare
-        around = (each * modulus).sum(axis=1) + 1j * ((signed * angle).sum(axis=1) + w[:, 0] * (mean - start))
-        transformed[begin : begin + len(around)] = np.exp(around).conj()
-    masses = np.maximum(np.fft.irfft(transformed, size), 0.0)
+        around[begin : begin + at_once] += (each * modulus).sum(axis=1) + 1j * (signed * angle).sum(axis=1)
+    masses = np.maximum(np.fft.irfft(np.exp(around).conj(), size), 0.0)
     return Distribution(certain + start + np.arange(size), masses / masses.sum())
 
 

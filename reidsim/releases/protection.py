@@ -225,8 +225,7 @@ def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
     """
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
-        counts = [*(len(new[value]) for value in frequent), 0]
-        size, number = _portion(counts, m)
+        size, number = _portion([*(len(new[value]) for value in frequent), 0], m)
         signature = tuple(sorted(frequent[:size]))
         columns = buckets.setdefault(signature, [[] for _ in signature])
         for value, column in zip(signature, columns, strict=True):
