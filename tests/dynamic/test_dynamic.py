@@ -299,7 +299,10 @@ def test_a_wrong_row_is_named(scenario, row, said):
 
 def test_records_are_released_as_their_day_is(scenario):
     result = reidsim.run(scenario)
-    of_day = result.analysis.periods.set_index(["policy", "period"])["strategy"]
+    periods = result.analysis.periods
+    levels = periods[[f"level {name}" for name in plain.NAMES]].to_numpy().tolist()
+    assert levels == [[*map(float, strategy.split(","))] for strategy in periods["strategy"]]
+    of_day = periods.set_index(["policy", "period"])["strategy"]
     for _, row in result.records.iterrows():
         node = tuple(map(int, row["strategy"].split(",")))
         day, person = CASES[row["record"]]

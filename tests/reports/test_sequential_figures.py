@@ -147,7 +147,8 @@ def points_of(axes: Axes, label: str) -> dict[tuple[float, float], float]:
 
 def test_beliefs_show_the_records_whose_risk_differs_with_area_by_number() -> None:
     table = beliefs_table()
-    figure = belief_risks(table)
+    nobody = table.assign(group_size=table["group_size"] + 0.5, records=0)
+    figure = belief_risks(pd.concat([table, nobody]))
     assert len(figure.axes) == 2
     scale = set()
     for setting, axes in zip((A, B), figure.axes, strict=True):
