@@ -29,13 +29,13 @@ from memory import peak_mib
 from needs import require_file
 
 from reidsim.adversaries.linkers import MultistageLinker
+from reidsim.adversaries.multistage import attack as multistage
 from reidsim.adversaries.multistage.attack import (
     Identify,
     InferSurname,
     MultistageAttack,
     MultistageWorld,
     PersonTable,
-    forget_inferences,
 )
 from reidsim.games.composite import AdversaryType, Together, TypesGame
 from reidsim.games.masking.game import MaskingGame
@@ -61,6 +61,11 @@ RATES = 1e-3 * np.array(
 )
 
 Result = TypeVar("Result")
+
+
+def person_table(name: str, attributes: Sequence[str], values: np.ndarray) -> PersonTable:
+    """Return a `PersonTable` from an array of shape (n_rows, n_attributes)."""
+    return PersonTable(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
 
 
 def two_stage_attack(loci: tuple[str, ...], rates: np.ndarray) -> MultistageAttack:
@@ -91,9 +96,9 @@ def game_of_arrays(path: Path) -> MaskingGame:
     loci = tuple(f"locus{j + 1}" for j in range(m))
     at = [*range(4, 4 + m)]
     attributes = ("age", "state", *loci)
-    targets = PersonTable.from_array("targets", (*attributes, "surname"), arrays["S"][:, [2, 3, *at, 20]])
-    men = PersonTable.from_array("genealogy", (*loci, "surname"), arrays["G"][:, [*at, 4 + m]])
-    people = PersonTable.from_array("registry", ("age", "state", "surname"), arrays["I"][:, [2, 3, 20]])
+    targets = person_table("targets", (*attributes, "surname"), arrays["S"][:, [2, 3, *at, 20]])
+    men = person_table("genealogy", (*loci, "surname"), arrays["G"][:, [*at, 4 + m]])
+    people = person_table("registry", ("age", "state", "surname"), arrays["I"][:, [2, 3, 20]])
     world = MultistageWorld(targets, {"genealogy": men, "registry": people})
     space = MaskingSpace(attributes, arrays["weights"], targets.n_rows)
     return MaskingGame(space, two_stage_attack(loci, arrays["mu"][:m]), world, BENEFIT, LOSS)
@@ -223,7 +228,7 @@ def solvers(game: MaskingGame, sample: int) -> None:
     n = game.n_records
 
     def fresh() -> MaskingGame:
-        forget_inferences()
+        multistage._kept.clear()
         return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
 
     before = peak_mib()
@@ -296,7 +301,7 @@ def several(game: MaskingGame) -> None:
     best_against_several(two_adversaries(made_up_game(10, 100, 100, 4), (0.5, 0.3), "one-of"))
     ways = ("one threshold", (0.5, 0.5)), ("two thresholds", (0.5, 0.3))
     for (name, thresholds), together, no_attack in product(ways, get_args(Together)[:2], (False, True)):
-        forget_inferences()
+        multistage._kept.clear()
         played = two_adversaries(game, thresholds, together)
         seconds, ours = timed(partial(best_against_several, played, no_attack=no_attack))
         bounded, plain = timed(partial(branch_and_bound, played, Constraint(no_attack=no_attack)))

@@ -20,7 +20,7 @@ from typing import Any
 import numba
 from figures import figure
 
-from reidsim.adversaries.multistage.attack import forget_inferences
+from reidsim.adversaries.multistage import attack as multistage
 from reidsim.core.numerics import done_in_threads
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy
@@ -68,7 +68,7 @@ def masked(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, 
     """Solve a masking game; return wall-clock seconds, seconds of the longest thread, and the strategies."""
     numba.config.NUMBA_NUM_THREADS = threads  # type: ignore[attr-defined]
     busy = BusySeconds(masking_game)
-    forget_inferences()
+    multistage._kept.clear()
     # A copy of the study draws its tables anew.
     game, _ = replace(study).games(0)
     _ = game.arrays, game.staged_linker.compiled

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from reidsim.adversaries.multistage.attack import forget_inferences
+from reidsim.adversaries.multistage import attack as multistage
 from reidsim.core import numerics
 from reidsim.core.numerics import available_threads, done_in_threads, in_one_thread
 from reidsim.games.masking import game as masking_game
@@ -35,7 +35,7 @@ def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kep
     monkeypatch.setattr(masking_game, "_CHUNK", 4)
     found = []
     for number in (1, 4):
-        forget_inferences()
+        multistage._kept.clear()
         study._drawn.clear()
         monkeypatch.setattr(masking_game, "available_threads", lambda number=number: number)
         game, _ = study.games(0)

@@ -8,6 +8,7 @@ from masking_worlds import small_worlds, two_stage_attack
 from tiers import examples
 
 from reidsim.adversaries.linkers import MultistageLinker
+from reidsim.adversaries.multistage import attack as multistage
 from reidsim.adversaries.multistage import attack as two_stage
 from reidsim.adversaries.multistage.attack import (
     Identify,
@@ -18,7 +19,6 @@ from reidsim.adversaries.multistage.attack import (
     PersonTable,
     believed_alone,
     compile_two_stage,
-    forget_inferences,
     memory_for,
     pays,
     reply_to,
@@ -84,7 +84,7 @@ def test_what_was_inferred_before_changes_no_reply(data, most):
         patch.setattr(two_stage, "_MOST_PLACES", most)
         alone = []
         for i, strategy in everybody:
-            forget_inferences()
+            multistage._kept.clear()
             alone.append(reply_to(arrays, memory_for(arrays), i, strategy))
         other = arrays._replace(gain=arrays.gain * 3 + 1, threshold=0.0, price=1.0)
         for i, strategy in everybody:

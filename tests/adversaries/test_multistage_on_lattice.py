@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from contract_worlds import COST, GAIN, SMALL, people_with_jobs
 from hypothesis import given
+from masking_worlds import person_table
 from small_games import small_games
 from tiers import examples
 
@@ -13,7 +14,6 @@ from reidsim.adversaries.multistage.attack import (
     InferByLinkage,
     MultistageAttack,
     MultistageWorld,
-    PersonTable,
 )
 
 
@@ -21,11 +21,9 @@ from reidsim.adversaries.multistage.attack import (
 @examples(40)
 def test_without_inference_groups_are_those_of_the_lattice(small):
     lattice, names = small.lattice(), small.names
-    people = PersonTable.from_array("people", names, np.array(small.people))
+    people = person_table("people", names, np.array(small.people))
     known = np.array([record in small.people for record in small.records])
-    world = MultistageWorld(
-        PersonTable.from_array("targets", names, np.array(small.records)), {"people": people}, known
-    )
+    world = MultistageWorld(person_table("targets", names, np.array(small.records)), {"people": people}, known)
     attack = MultistageAttack((Identify(names, "people"),), GAIN, COST)
     linker, sizes = LatticeAttackLinker(attack, world, lattice), small.linker(lattice)
     for strategy in range(lattice.size):
@@ -40,8 +38,8 @@ def test_inference_counts_people_of_a_group_by_their_job():
     lattice, table = SMALL.lattice(), people_with_jobs()
     columns = (*SMALL.names, "job")
     world = MultistageWorld(
-        PersonTable.from_array("targets", columns, table[:12]),
-        {"people": PersonTable.from_array("people", columns, table)},
+        person_table("targets", columns, table[:12]),
+        {"people": person_table("people", columns, table)},
     )
     stages = (InferByLinkage("job", "people", ("a", "b")), Identify(("a", "c", "job"), "people"))
     linker = LatticeAttackLinker(MultistageAttack(stages, GAIN, COST, 0.0), world, lattice)

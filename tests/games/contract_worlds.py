@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from masking_worlds import person_table
 from small_games import game_of
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
@@ -100,8 +101,8 @@ def lattice_players():
     columns = (*SMALL.names, "job")
     table = people_with_jobs()
     world = MultistageWorld(
-        PersonTable.from_array("targets", columns, table[:12]),
-        {"people": PersonTable.from_array("people", columns, table)},
+        person_table("targets", columns, table[:12]),
+        {"people": person_table("people", columns, table)},
     )
     names = SMALL.names
     stages = (InferByLinkage("job", "people", names[:2]), Identify((*names[:2], "job"), "people"))
@@ -131,8 +132,8 @@ def masking_world():
     world = MultistageWorld(
         PersonTable("targets", targets),
         {
-            "genealogy": PersonTable.from_array("genealogy", (*loci, "surname"), men),
-            "registry": PersonTable.from_array("registry", ("age", "state", "surname"), people),
+            "genealogy": person_table("genealogy", (*loci, "surname"), men),
+            "registry": person_table("registry", ("age", "state", "surname"), people),
         },
         registered,
     )

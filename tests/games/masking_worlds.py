@@ -23,6 +23,11 @@ RATES = (0.002381, 0.000425, 0.005762, 0.002381)
 AGE_GROUPS = np.array([0, 0, 1, 1])
 
 
+def person_table(name, attributes, values):
+    """Return a `PersonTable` from an array of shape (n_rows, n_attributes)."""
+    return PersonTable(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
+
+
 def two_stage_attack(loci, rates, *, linked=("age", "state"), gain=150.0, cost=10.0, confidence_threshold=0.5):
     """Return the two-stage attack of Wan et al. 2021 with its parameters.
 
@@ -78,9 +83,9 @@ def small_worlds(draw, chain="two-stage", levels=False, most_targets=3, supporte
     world = MultistageWorld(
         PersonTable("targets", targets),
         {
-            "genealogy": PersonTable.from_array("genealogy", (*loci, "surname"), men),
-            "voters": PersonTable.from_array("voters", tuple(columns), voters),
-            "registry": PersonTable.from_array("registry", tuple(columns), people),
+            "genealogy": person_table("genealogy", (*loci, "surname"), men),
+            "voters": person_table("voters", tuple(columns), voters),
+            "registry": person_table("registry", tuple(columns), people),
         },
         registered,
     )

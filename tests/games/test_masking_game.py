@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from masking_worlds import small_worlds, two_stage_attack
+from masking_worlds import person_table, small_worlds, two_stage_attack
 from tiers import cases, examples
 
 from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack, MultistageWorld, PersonTable
@@ -46,9 +46,9 @@ def game_of(inputs, weights=None):
     loci = tuple(f"locus{j + 1}" for j in range(n_loci))
     attributes = ("age", "state", *loci)
     at = [*range(4, 4 + n_loci)]
-    targets = PersonTable.from_array("targets", (*attributes, "surname"), inputs["S"][:, [2, 3, *at, 20]])
-    genealogy = PersonTable.from_array("genealogy", (*loci, "surname"), inputs["G"][:, [*at, 4 + n_loci]])
-    registry = PersonTable.from_array("registry", ("age", "state", "surname"), inputs["I"][:, [2, 3, 20]])
+    targets = person_table("targets", (*attributes, "surname"), inputs["S"][:, [2, 3, *at, 20]])
+    genealogy = person_table("genealogy", (*loci, "surname"), inputs["G"][:, [*at, 4 + n_loci]])
+    registry = person_table("registry", ("age", "state", "surname"), inputs["I"][:, [2, 3, 20]])
     world = MultistageWorld(targets, {"genealogy": genealogy, "registry": registry})
     attack = two_stage_attack(loci, inputs["mu"][:n_loci])
     return MaskingGame(MaskingSpace(attributes, weights, targets.n_rows), attack, world)
@@ -269,14 +269,12 @@ def random_game(n, n_loci, seed=0, size=300):
     people = np.column_stack([rng.integers(0, 90, size), rng.integers(0, 50, size), rng.integers(0, 40, size)])
     alleles = rng.integers(1, 7, (size, n_loci))
     men = alleles[rng.permutation(size)] * (rng.random((size, n_loci)) > 0.3)
-    targets = PersonTable.from_array(
-        "targets", ("age", "state", "surname", *loci), np.hstack([people[:n], alleles[:n]])
-    )
+    targets = person_table("targets", ("age", "state", "surname", *loci), np.hstack([people[:n], alleles[:n]]))
     world = MultistageWorld(
         targets,
         {
-            "registry": PersonTable.from_array("registry", ("age", "state", "surname"), people),
-            "genealogy": PersonTable.from_array(
+            "registry": person_table("registry", ("age", "state", "surname"), people),
+            "genealogy": person_table(
                 "genealogy", ("surname", *loci), np.column_stack([rng.permutation(people[:, 2]), men])
             ),
         },

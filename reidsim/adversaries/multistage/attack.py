@@ -72,15 +72,6 @@ class PersonTable:
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "missing", {name: where for name, where in self.missing.items() if where.any()})
 
-    @classmethod
-    def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
-        """Return a `PersonTable` from an array `values` of shape (n_rows, n_attributes).
-
-        Column j has the values of ``attributes[j]``. `name` is for messages. The table has no counts and no missing
-        values.
-        """
-        return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
-
     @property
     def n_rows(self) -> int:
         """Number of rows; equal to the number of people if the table has no counts."""
@@ -580,12 +571,6 @@ def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
     if len(memory.owners) == 1:
         return other
     return other._replace(**{name: getattr(memory, name) for name in ("owners", "sets", "surnames", "confidence")})
-
-
-def forget_inferences() -> None:
-    """Delete all cached inferences, so that later games start without a cache."""
-    with _lock:
-        _kept.clear()
 
 
 def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:

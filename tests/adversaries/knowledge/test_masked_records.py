@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from masking_worlds import person_table
 from small_knowledge import probabilities
 from tiers import examples
 
@@ -13,7 +14,6 @@ from reidsim.adversaries.multistage.attack import (
     Identify,
     MultistageAttack,
     MultistageWorld,
-    PersonTable,
 )
 from reidsim.games.masking.game import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
@@ -45,8 +45,8 @@ def small_games(draw):
     kept = tuple(np.array([1.0, 0.4, 0.0] if size == 3 else [1.0, 0.0]) for size in SHAPE)
     space = MaskingSpace(NAMES, weights, len(subjects), kept, ((), (PAIRS,), (), ()))
     world = MultistageWorld(
-        PersonTable.from_array("subjects", NAMES, np.array(subjects)),
-        {"register": PersonTable.from_array("register", LINKED, np.array(register))},
+        person_table("subjects", NAMES, np.array(subjects)),
+        {"register": person_table("register", LINKED, np.array(register))},
         np.array(registered),
     )
     gain, cost = draw(st.sampled_from([50.0, 150.0])), draw(st.sampled_from([0.0, 10.0, 40.0]))
