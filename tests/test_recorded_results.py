@@ -35,7 +35,11 @@ WRITING = "WRITE_RECORDED_RESULTS"
 UNRECORDED = re.compile(
     r"(^|_)(run|hash|sha256|versions?|reidsim|timings|seconds|runtimes?|path|file|data|tables)(_|$)"
 )
-UNRECORDED_TEXT = re.compile(r'<style>.*?</style>|"data:[^"]*"|\d+\.\d+\.\d+\S*|[\d.,]+ (?:s|seconds)\b', re.DOTALL)
+# Embedded files, hashes and keys of runs (which depend on the source code), days, versions and running times.
+UNRECORDED_TEXT = re.compile(
+    r'<style>.*?</style>|"data:[^"]*"|\b[0-9a-f]{16,64}\b|\b\d{4}-\d\d-\d\d\b|\d+\.\d+\.\d+\S*|[\d.,]+ (?:s|seconds)\b',
+    re.DOTALL,
+)
 NUMBER = re.compile(r"(?<![\w.,-])-?(?:0|[1-9]\d*)(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 # Longer columns are recorded by their first and last values and checksums.
 LONGEST = 12
