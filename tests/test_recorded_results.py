@@ -3,7 +3,7 @@
 A failure means that numbers or texts that a user sees have changed: in a table, manifest, file, page or figure. If the
 change is intended, write the file anew and read its difference:
 
-    WRITE_RECORDED_RESULTS=1 python -m pytest -n0 tests/test_recorded_results.py
+    WRITE_RECORDED_RESULTS=1 python -m pytest -n0 --deep tests/test_recorded_results.py
     git diff tests/recorded_results.json
 
 Numbers are compared to a relative 1e-9. Of sentences and pages only the numbers are recorded, and of figures the drawn
@@ -29,6 +29,7 @@ from small_scenarios import SCENARIOS, write_files
 
 import reidsim
 
+pytestmark = pytest.mark.deep
 FILE = Path(__file__).with_name("recorded_results.json")
 WRITING = "WRITE_RECORDED_RESULTS"
 # Keys and columns that depend on the machine, the versions of packages or the path of a file.
