@@ -208,7 +208,7 @@ def main() -> None:
     """Run everything and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=sorted(settings()), help="benchmarks, instead of all")
-    parser.add_argument("--grow", nargs="*", choices=sorted(GROWTH), help="works, instead of all")
+    parser.add_argument("--grow", nargs="+", choices=sorted(GROWTH), help="works, instead of all")
     parser.add_argument("--divisor", type=int, default=1, help="of the sizes to which they grow")
     parser.add_argument("-o", "--output", type=Path, default=FOLDER.parent / "docs", help="folder of the page")
     options = parser.parse_args()
