@@ -140,7 +140,8 @@ def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str,
     if (learned > 1).any():
         yield "beliefs", studies.beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
-        note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, payoff)
+        broken = analysis.tables().get("broken_guarantees", pd.DataFrame())
+        note = broken_guarantee_sentences(broken, policy_name, payoff)
         yield "through", studies.found_through_resources(analysis.through, analysis.rounds, note)
     if "reidentified" in analysis.tables():
         yield "reidentified", studies.reidentified_by_policy(analysis.reidentified)

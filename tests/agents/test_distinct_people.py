@@ -10,7 +10,9 @@ import reidsim
 from reidsim.agents.foresight import Opponent, foreseen_by
 from reidsim.agents.model import ReidentificationModel
 from reidsim.core.errors import InputError
+from reidsim.engine.single_run import run_once
 from reidsim.reports.python import figures_of
+from reidsim.scenarios.scenario import Scenario
 
 DISTINCT = "distinct_reidentified"
 FIVE = "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n34,Hill,nurse\n"
@@ -257,3 +259,9 @@ def test_resources_are_drawn_if_there_are_several(town_file, town_run, monkeypat
     for result, n_resources in ((several, 2), (town_run, 1)):
         assert result.analysis.through["through"].nunique() == n_resources
         assert ("through" in dict(figures_of(result))) == (n_resources > 1)
+
+
+def test_a_run_without_corrected_beliefs_has_the_figure_of_resources(town_file, monkeypatch):
+    """A repeated run and the page in the browser do not look for wrong beliefs."""
+    monkeypatch.setattr("reidsim.reports.python.studies", Mock())
+    assert "through" in dict(figures_of(run_once(Scenario.load(town_file, WITH_POOR))))

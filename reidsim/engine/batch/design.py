@@ -733,11 +733,10 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
         kind.further_measures(study, equilibria),
     ):
         runs |= columns_of_table(table if [*table.index] == runs["policy"] else table.reindex(runs["policy"]))
-    by_row = {policy: each.expand(rows) for policy, each in equilibria.items()}
     by_record = [
         row
-        for policy, each in by_row.items()
-        for row in quantile_rows({"policy": policy}, {name: getattr(each, name) for name in OUTCOMES})
+        for policy, each in equilibria.items()
+        for row in quantile_rows({"policy": policy}, {name: getattr(each, name)[rows] for name in OUTCOMES})
     ]
     distributions = pd.DataFrame([*by_record, *quantiles_of_people(found)], columns=["policy", "measure", *LEVELS])
     return {"runs": runs, "distributions": columns_of_table(distributions)}

@@ -205,7 +205,7 @@ class ProcessExecutor:
 
             The list is empty if the process had no task, or the task is tried again: only after the second death is it
             reported as killed. `how` states how the process ended. An `InputError` is raised if three processes in a
-            row died before they were ready.
+            row died before they were ready and no other process is ready.
             """
             nonlocal failed_starts
             failed_starts += not process.is_ready

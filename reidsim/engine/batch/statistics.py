@@ -117,7 +117,7 @@ class BatchResult(RunResult):
         One row per point of the sweep, policy and measure; see `statistics_table`. The table is empty if no run is
         successful.
         """
-        return self.analysis.statistics  # type: ignore[no-any-return]
+        return self.analysis.named.get("statistics", pd.DataFrame())
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -125,7 +125,7 @@ class BatchResult(RunResult):
 
         See `differences_table`. The table is empty if there are no two policies to compare.
         """
-        return self.analysis.differences  # type: ignore[no-any-return]
+        return self.analysis.named.get("differences", pd.DataFrame())
 
     @property
     def summary(self) -> pd.DataFrame:
