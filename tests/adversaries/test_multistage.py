@@ -8,7 +8,6 @@ from masking_worlds import small_worlds, two_stage_attack
 from tiers import examples
 
 from reidsim.adversaries.linkers import MultistageLinker
-from reidsim.adversaries.multistage import attack as multistage
 from reidsim.adversaries.multistage import attack as two_stage
 from reidsim.adversaries.multistage.attack import (
     Identify,
@@ -84,7 +83,7 @@ def test_what_was_inferred_before_changes_no_reply(data, most):
         patch.setattr(two_stage, "_MOST_PLACES", most)
         alone = []
         for i, strategy in everybody:
-            multistage._kept.clear()
+            two_stage._kept.clear()
             alone.append(reply_to(arrays, memory_for(arrays), i, strategy))
         other = arrays._replace(gain=arrays.gain * 3 + 1, threshold=0.0, price=1.0)
         for i, strategy in everybody:
