@@ -5,9 +5,9 @@ The publisher agent holds beliefs about adversaries, chooses releases, and learn
 Purchases and budgets link the records: a resource is bought once for all records, and money spent on one record cannot
 be spent on another. The best release therefore cannot be found record by record, and a heuristic search is used:
 
-1. Compute the publisher's best response to the resources that the adversaries hold. 2. Compute each adversary's plan
-(purchases and attacks) against that release. 3. Reply to all plans computed so far, weighted by how often each
-occurred, and return to step 2. Stop when the new
+1. Compute the publisher's best response to the resources that the adversaries hold.
+2. Compute each adversary's plan (purchases and attacks) against that release.
+3. Reply to all plans computed so far, weighted by how often each occurred, and return to step 2. Stop when the new
    plans equal all earlier plans, or after a fixed number of replies.
 4. If an adversary still buys a resource, also compute replies to its last plan with re-identification losses multiplied
    by 2, 4 and 8; such a release may make the purchase unprofitable.

@@ -252,7 +252,8 @@ class _Finder:
 
         The name of the column must denote a number, its kind must not be "category", and a value must have at most 8
         rows on average. Lifelong attributes must be evidence "against" one person per value (see `evidence`). At least
-        two other columns must be equal in 95 % of the groups of rows with one value, beyond chance; see `_agreement`.
+        two other columns that are not lifelong attributes must be equal in 95 % of the groups of rows with one value,
+        beyond chance; see `_agreement`.
         """
         few = len(self.frame) <= _MOST_PEOPLE_PER_HOUSEHOLD * key.distinct
         if not (few and key.kind != "category" and is_numbered(key.name) and self.evidence(key.name) == "against"):

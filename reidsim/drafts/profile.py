@@ -425,8 +425,8 @@ class FoundReading:
     notes : tuple of str
         Assumptions to report to the user.
     certain : bool
-        Whether the order of day and month is certain: no date can be read in both orders, or other dates show an order,
-        and all of them the same.
+        Whether the order of day and month is certain: either no date can be read in both orders, or the other dates
+        show an order and all show the same one.
     ordered : bool
         Whether some dates have an order of day and month that matters: known, as in 31/12/2020, or unknown, as in
         3/4/2020.

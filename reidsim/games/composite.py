@@ -119,7 +119,8 @@ class TypesResponse(Response):
 
     The other parameters are the same as in `Response`, except `success` and `frequency`. Where a type of positive
     weight attacks, `success` is the probability that the record is attacked and re-identified; elsewhere, it is this
-    probability if all types attacked. `frequency` is the probability that any type attacks.
+    probability if all types attacked. `frequency` is the probability that any type attacks, or 1 where no type of
+    positive weight attacks.
 
     Parameters
     ----------
@@ -186,11 +187,11 @@ class TypesAdversary:
             `attacks` is true where any type of positive weight attacks. Where there is an attack, `success` is the
             probability that the record is re-identified; elsewhere, the same probability if all types attacked.
             `believed_success` is this probability as the types believe it, if all attacked. Payoff and exploits are
-            sums over types, weighted by their weights. `frequency` is the probability of an attack, or 1 where no type
-            attacks: with "one-of", the sum of the types' attack probabilities times weights; with "all", the
-            probability that any type attacks. With "worst", `success`, payoff and exploits of an attacked record are
-            taken from the type most likely to re-identify it (the first of these, if equal), `believed_success` is the
-            largest of any type, and there is no `frequency`.
+            sums over types, weighted by their weights. `frequency` is 1 where no type attacks. Elsewhere, it is the
+            probability of an attack: with "one-of", the sum of the types' attack probabilities times weights; with
+            "all", the probability that any type attacks. With "worst", `success`, payoff and exploits of an attacked
+            record are taken from the type most likely to re-identify it (the first of these, if equal),
+            `believed_success` is the largest of any type, and there is no `frequency`.
         """
         by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
         responses = [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
@@ -323,7 +324,7 @@ def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
 
 
 def with_each(game: RecordGame, change: Callable[[AdversaryType], AdversaryType]) -> RecordGame:
-    """Return a game in which `change` has replaced each adversary type (`parts_of`).
+    """Return a game with each adversary type (see `parts_of`) replaced by the result of `change`.
 
     `change` receives an `AdversaryType` and returns one. In a game that is not a `TypesGame`, only the linker and the
     adversary of its result are used.
@@ -636,8 +637,8 @@ class RememberingLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
         """Return the linkage of all records, or `rows`, now released under `strategy`.
 
-        It is on the current and all earlier releases. `rows` are record numbers. `WITHHELD` links on the earlier
-        releases alone; it requires records with an earlier release.
+        Records are linked on their current and all earlier releases together. `rows` are record numbers.
+        `WITHHELD` links on the earlier releases alone; it requires records with an earlier release.
         """
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
         distinct, code = self._pasts

@@ -331,7 +331,7 @@ class Split(NamedTuple):
     starts : ndarray of int64, shape (n_groups + 1,)
         First position of each group in `order`.
     persons : ndarray of int32
-        People still queried: everybody at first; later, people who match two records or more.
+        People still queried. At first, these are all people; later, people who match two records or more.
     """
 
     order: Positions

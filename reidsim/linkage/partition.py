@@ -98,7 +98,7 @@ class FittingRows:
         for node in np.unique(strategy[strategy >= 0]).tolist():
             entries, class_of_cell = np.flatnonzero(strategy == node), classes_at(self._lattice, node)
             found = class_of_cell[self.cell_of_entry[entries]]
-            if len(strategy) > len(self.begin) - 1:
+            if len(strategy) >= len(self.begin):
                 # Some person has several rows; those that are equal when generalized count once.
                 once = np.unique(found * len(self.begin) + self._record_of_entry[entries], return_index=True)[1]
                 entries, found = entries[once], found[once]

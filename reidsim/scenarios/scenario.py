@@ -177,8 +177,8 @@ class Scenario(Generic[S_co]):
         Raises
         ------
         InputError
-            If the scenario is invalid or sets a key that has no effect. Names the file, the key path, the value found
-            and the values allowed.
+            If the scenario is invalid or sets a key that has no effect. The error names the file, the key path, the
+            value found and the values allowed.
         """
         if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
             path = _IN_MEMORY

@@ -346,7 +346,7 @@ def _add_up(
     persons : ndarray of int32
         Persons with several matching records and a possible knowledge set below.
     met : bool
-        Whether each person matches a record.
+        Whether each person with a possible knowledge set below matches a record.
     """
     order, starts, persons = split
     for person in persons:

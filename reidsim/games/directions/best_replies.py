@@ -214,7 +214,8 @@ def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
 def replies_in(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], NDArray[np.bool_], Harm]:
     """Return the adversary's replies in a game with a directed linker.
 
-    They are the replies to each record by number of fitting rows, and under every strategy.
+    In direction "person", a reply depends on the number of rows that fit the person; in direction "record", on the
+    strategy of the record.
 
     Returns
     -------
@@ -610,10 +611,10 @@ def total_benefit(release: Release) -> float:
 def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
     """Compute by how much each change of a record lowers harm and raises benefit.
 
-    Harm includes the harm to the record's own person and to others. Fills `lower` (decrease of harm) and `more`
-    (increase of benefit), shape (n_strategies + 1,). The last entry is for withholding; `lower` is -inf where a change
-    is not allowed. Return the largest absolute effect on other persons, see `effect_on_others`, as the scale of
-    rounding errors.
+    Harm includes the harm to the record's own person and to others. The function fills `lower` (decrease of harm) and
+    `more` (increase of benefit), shape (n_strategies + 1,). The last entry is for withholding; `lower` is -inf where a
+    change is not allowed. The result is the largest absolute effect on other persons (see `effect_on_others`), the
+    scale of rounding errors.
     """
     release, gained = goal.release, goal.release.gained
     form = release.strategies[record]

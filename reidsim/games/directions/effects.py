@@ -766,8 +766,8 @@ def effect_on_others(release: Release, record: int) -> float:
 def reread(release: Release, record: int) -> None:
     """Fill ``release.least`` with the lowest levels of agreement with a record.
 
-    An entry is the lowest level at which a value of an attribute and that of the record are generalized to the same
-    value, for each distinct row of the record; the number of levels if there is none.
+    There is one entry for each distinct row of the record, attribute and value: the lowest level at which this value
+    and the row's value are generalized to the same value, or the number of levels if there is no such level.
     """
     begin = release.begin[record]
     for entry in range(release.begin[record + 1] - begin):

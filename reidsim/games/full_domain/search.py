@@ -508,9 +508,9 @@ class _BudgetSearch:
         """Return the classes at a node, and the class of each row followed.
 
         The classes are a `ClassTable`; the array with the class of each row is empty if no rows are followed. Classes
-        are merged from those of a recent node one level below if there is one, of several the one with the fewest
-        classes; otherwise from the ungeneralized classes. The results of the latest nodes are kept for this purpose.
-        `levels` are the node's levels.
+        are merged from those of a recent node one level below; if there are several, from the one with the fewest
+        classes; if there is none, from the ungeneralized classes. The results of the latest nodes are kept for this
+        purpose. `levels` are the node's levels.
         """
         roll_up, finest, group_of = self._game.finest
         below = [at for at in range(len(levels)) if _at(levels, at, levels[at] - 1) in self._recent]

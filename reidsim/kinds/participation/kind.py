@@ -627,7 +627,7 @@ class ParticipationKind(Kind):
         return {"records": study.n_people, "strategies": 2, "data_hash": study.fingerprint}
 
     def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, Any]) -> Iterator[str]:
-        """Yield texts that warn of best responses that cycle and of unproved plans.
+        """Yield warnings of best responses that do not converge, and of unproved plans.
 
         A plan is the choice of policy ``planner``; it is unproved if a better one may exist. `draw` has no effect.
         """

@@ -236,8 +236,8 @@ class TablesKind(Kind):
 
         There is a column with the released value of each quasi-identifier, missing if the record is withheld. With
         ``release.person``, there is also ``person``, numbered by first appearance; outcomes are then per person and
-        repeat in all records of a person. With households also ``household_risk``. Other columns are those of every
-        kind, see `reidsim.scenarios.kind.record_table`.
+        repeat in all records of a person. With households, there is also ``household_risk``. Other columns are those of
+        every kind, see `reidsim.scenarios.kind.record_table`.
         """
         lattice, household, persons = study.lattice, study.household_of, study.persons
 

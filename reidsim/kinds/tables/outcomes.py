@@ -165,8 +165,8 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
 def _relative(study: TablesStudy, payout: Any) -> Any:
     """Return payouts as a share of the best case: all records unchanged and no attack.
 
-    `payout`, the publisher's payoff over all records in currency units, is a number or an array; the result has its
-    shape. The result is 0 if the best case is 0.
+    `payout`, the publisher's payoff over all records in currency units, is a number or an array, and so is the
+    result. If the best case is 0, the result is the number 0.
     """
     best_case = dot(study.of_cells(study.prices.benefit), study.weights)
     return payout / best_case if best_case else 0.0
@@ -253,8 +253,9 @@ def table_level_analysis(study: TablesStudy, outcomes: Mapping[str, PolicyOutcom
         ``payout`` and ``adversary_payout`` (planned, sums over all records, in currency units), ``relative_payout``
         (payout as a share of the best case), ``suppressed``, ``attacked`` (numbers of records or people) and
         ``share_attacked`` (of all records or people). The first has at most ``figures.nodes.top`` nodes per policy, in
-        order of falling payout. Both are absent without a policy that searches for one node, if ``figures.nodes.top``
-        is 0, and if the nodes are too many to be listed. ``left_out`` is then a note with the reason.
+        order of falling payout. Both are absent without a policy that searches for one node, or if
+        ``figures.nodes.top`` is 0. They are also absent if there are too many nodes to list; ``left_out`` then has a
+        note with the reason.
     """
     section, publisher = study.scenario.figures.nodes or NodesSection(), study.scenario.publisher
     listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
