@@ -193,7 +193,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         f"one call takes {vectorised / least:.1f} times"
     )
     print(f"  that floor, which is {decided / least:.0f} times as fast as plain mesa")  # fmt: skip
-    figure(f"{name}: participation decision", vectorised, "plain mesa", decided, 100.0)
+    figure(f"{name}: learning and participation decision", vectorised, "plain mesa", decided, 100.0)
     few = _PlainModel(sample)
     cells = setting.cell_of_subject[:sample]
     linker = study.own_linker()

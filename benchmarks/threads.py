@@ -1,4 +1,4 @@
-"""Single runs in several threads against the same in one, which gives the same bytes.
+"""Searches of the masking game in several threads against the same in one, which give the same bytes.
 
 Run by hand, on an idle machine: ``python benchmarks/threads.py``. Seconds are wall-clock time: the ratio is a user's
 gain; other programs that keep the cores busy change it. The busiest thread's seconds of the processor do not depend on
