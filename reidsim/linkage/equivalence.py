@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, not_among, require_distinct
+from reidsim.core.numerics import compiled
 from reidsim.linkage.people import RowSets
 from reidsim.populations.population import Attribute, Codes
 from reidsim.releases.hierarchy import Hierarchy
@@ -350,7 +350,7 @@ def whole(elements: Elements) -> Split:
     return Split(order, starts, np.arange(elements.n_persons, dtype=np.int32))
 
 
-@numba.njit(cache=True)
+@compiled()
 def split_groups(order: Positions, starts: Integers, column: Positions, count: Integers) -> tuple[Positions, Integers]:
     """Split every group of elements by one attribute.
 
@@ -389,7 +389,7 @@ def split_groups(order: Positions, starts: Integers, column: Positions, count: I
     return split, ends[: groups + 1].copy()
 
 
-@numba.njit(cache=True)
+@compiled()
 def count_matches(
     order: Positions,
     starts: Integers,

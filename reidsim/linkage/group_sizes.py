@@ -28,11 +28,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reidsim.core.errors import InputError
+from reidsim.core.numerics import compiled
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import PeopleOfRows, RowSets, distinct_people
 from reidsim.populations.population import Counts, Domain, Population, added_up, distinct_rows, numbered, row_keys
@@ -318,7 +318,7 @@ def _base_table(
     return NodeTable(np.arange(len(first)), counts, group_of, group_of_cell), np.asfortranarray(codes[first]), row_sets
 
 
-@numba.njit(cache=True)
+@compiled()
 def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]], least: int) -> NDArray[Any]:
     """Return ``maximum(values[places], least)``, in the shape of `places`.
 
@@ -497,7 +497,7 @@ def individual_risk(records: Counts, people: Counts, missing: Missing = "negativ
     return risk
 
 
-@numba.njit(cache=True)
+@compiled()
 def _negative_binomial(records: Floats, beyond: Floats) -> Floats:
     risk = np.empty(len(records))
     for i in range(len(records)):
@@ -520,7 +520,7 @@ def _negative_binomial(records: Floats, beyond: Floats) -> Floats:
     return risk
 
 
-@numba.njit(cache=True)
+@compiled()
 def _poisson(records: Floats, beyond: Floats) -> Floats:
     risk = np.empty(len(records))
     for i in range(len(records)):

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-import numba
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.numerics import compiled
 from reidsim.populations.population import Codes, Counts, Domain, Population, added_up, distinct_rows, numbered
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice
@@ -241,7 +241,7 @@ def best_entries(start: Integers, *amounts: NDArray[Any]) -> Positions:
     return _largest_entries(start, np.stack(amounts).astype(np.float64))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _largest_entries(start: Integers, amounts: Floats) -> Positions:
     found = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(found)):
@@ -295,7 +295,7 @@ def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions
     return number
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _in_classes(
     start: Integers, cells: Positions, people: NDArray[Any], class_of_cell: NDArray[np.integer], n_classes: int
 ) -> Counts:

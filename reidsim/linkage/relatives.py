@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betainc
+
+from reidsim.core.numerics import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -164,7 +165,7 @@ def _relationships(father: Ints, mother: Ints, rows: Ints, starts: Ints, other: 
     return np.asarray(twice_kinship / np.sqrt(of_own[one] * of_own[other]))
 
 
-@njit(cache=True)
+@compiled()
 def _twice_kinship(
     father: Ints, mother: Ints, order: Ints, place: Ints, rows: Ints, starts: Ints, other: Ints
 ) -> tuple[Floats, Floats]:

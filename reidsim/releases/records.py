@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.release import ColumnReader, Positions
 from reidsim.core.errors import InputError, listed, refuse_rows
+from reidsim.core.numerics import compiled
 from reidsim.core.tables import read_table, require_columns
 from reidsim.populations.population import UNKNOWN, Codes, Individuals, Population, complete_records
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, whole_numbers
@@ -305,7 +305,7 @@ def k_anonymous_cells(values: NDArray[np.int64], k: int = 2, weights: Floats | N
     return np.asarray(same[cluster_of])
 
 
-@numba.njit(cache=True)
+@compiled()
 def _clusters(values: NDArray[np.int64], k: int, weights: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Return the agreement of each cluster's records, and the cluster of each record.
 
@@ -342,7 +342,7 @@ def _clusters(values: NDArray[np.int64], k: int, weights: Floats) -> tuple[NDArr
     return same, cluster_of
 
 
-@numba.njit(cache=True)
+@compiled()
 def _added(
     values: NDArray[np.int64], row: Any, seed: Any, weights: Floats, same: NDArray[np.bool_], size: Any
 ) -> float:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge, KnowledgeSets, count_sets, draw_sets, enumerate_sets
 from reidsim.adversaries.response import arrays_of
 from reidsim.core.errors import InputError
+from reidsim.core.numerics import compiled
 from reidsim.linkage.equivalence import (
     Elements,
     Holders,
@@ -296,7 +296,7 @@ def risks_of(
     return Risks(alone, uniques, share, unique_square, square, low_uniques, high_uniques, totals=totals)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _add_up(
     split: Split,
     asks: Positions,

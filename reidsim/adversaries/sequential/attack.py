@@ -44,7 +44,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, get_args
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
@@ -53,6 +52,7 @@ from reidsim.adversaries.factored_mdp import METHODS, Action, FactoredMDP, Metho
 from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE, arrays_of
 from reidsim.core.errors import InputError, require_among
+from reidsim.core.numerics import compiled
 from reidsim.core.validation import Section
 from reidsim.populations.population import Money, Share
 
@@ -415,7 +415,7 @@ def _by_envelope(attack: SequentialAttack, limit: int) -> tuple[Floats, Sizes, i
     return np.stack([value, tries, tries - x * in_order, intercept[m]]), m, end
 
 
-@numba.njit(cache=True)
+@compiled()
 def _envelope(
     slope: Floats,
     intercept: Floats,
@@ -483,7 +483,7 @@ def _envelope(
     return value, exploits, limit
 
 
-@numba.njit(cache=True)
+@compiled()
 def _backwards(
     limit: int,
     prior: float,

@@ -64,7 +64,6 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -79,6 +78,7 @@ from reidsim.adversaries.sequential.attack import (
 )
 from reidsim.adversaries.sequential.planning import value_after_access
 from reidsim.core.errors import InputError, refuse_first
+from reidsim.core.numerics import compiled
 
 # Maximum number of states, over all distinct group sizes, for which stages are computed.
 _MOST_STATES = 100_000_000
@@ -398,14 +398,14 @@ def _turn(stages: _Stages, counts: Floats, passed: Floats) -> Floats:
     return np.where(before > 0, np.exp(np.minimum(others, 0.0)) * tied, 0.0)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _ratio(reward: float, use: float) -> float:
     if use > 0.0:
         return reward / use
     return np.sign(reward) * np.inf if reward != 0.0 else 0.0
 
 
-@numba.njit(cache=True)
+@compiled()
 def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats]:
     """Return a record's stages with a positive reward: start, end, level and reward.
 
@@ -447,7 +447,7 @@ def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[
     return starts[:n], stops[:n], level[:n], worth[:n]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _one_case(
     stages: _Stages,
     first: Sizes,

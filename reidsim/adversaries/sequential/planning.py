@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 import scipy
 from numpy.typing import NDArray
@@ -44,6 +43,7 @@ from reidsim.adversaries.sequential.attack import (
     unconfirmed_values,
 )
 from reidsim.core.errors import InputError
+from reidsim.core.numerics import compiled
 from reidsim.linkage.totals import reach_of
 from reidsim.releases.lattice import Rows
 
@@ -417,7 +417,7 @@ def _plan(
     )
 
 
-@numba.njit(cache=True)
+@compiled()
 def _sum_binomial(worth: Floats, n: int, share: Floats, start: Sizes, weight: Floats) -> Floats:
     """Return the sum of worth[k] Binomial(k; n, p) over k >= 1, for each p in `share`.
 

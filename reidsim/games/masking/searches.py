@@ -465,6 +465,7 @@ def _keeps_past(game: GameArrays, past: int, strategy: int) -> bool:
     return True
 
 
+# Not `compiled`: its plain function is called, too.
 @numba.njit(cache=True, nogil=True)
 def _push_next(
     queue: list[tuple[float, int, int]],
