@@ -389,8 +389,8 @@ def borrowing(**options: Any) -> Callable[[_Function], _Function]:
     """Return a decorator that compiles a function that only reads and writes elements of arrays.
 
     Such a function neither creates nor returns arrays, nor assigns to slices. Its callees are `borrowing` functions or
-    `compiled` ones. Without counts of references to arrays, machine code is smaller: the functions of the masking game
-    compile several times as fast. Options are passed to `numba.njit`.
+    `compiled` ones. No references to arrays are counted: with counts, the search in direction "both" takes 7 times as
+    long, and surname inference 3 times. Options are passed to `numba.njit`.
     """
     return _compiled_once(_nrt=False, **options)
 
