@@ -37,7 +37,7 @@ COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"
 HIERARCHIES = "hierarchies"
 # Equal to the limit in `reidsim.games.directions.best_replies`, which is slow to import.
-MOST_SEARCHED = 20_000_000
+MOST_SEARCHED = 10_000_000
 # Dollars per record, from Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 # Reasons why columns with another use are not quasi-identifiers.
@@ -198,7 +198,7 @@ def draft_scenario(
         keys=keys.keys,
         weight=weight,
         weighted=0 if weight is None else weighted[weight].astype(float).sum(),
-        search_is_short=keys.n_people * choice.strategies <= MOST_SEARCHED,
+        search_is_short=keys.n_people * (keys.n_people + choice.strategies) <= MOST_SEARCHED,
     )
     files[COLUMNS_FILE] = _columns_table(profiles, choice)
     spellings = [

@@ -17,7 +17,7 @@ A release without attacks is searched by the same steps: each row that a person 
 Exceeded limits on sensitive values cost as much.
 
 If there are too many records and strategies, no search is made. Each record then takes its best strategy in direction
-"record", and a few records are suppressed, whose rows fit every person; see `_few_suppressed`.
+"record", or stays unchanged, and a few records are suppressed, whose rows fit every person; see `_few_suppressed`.
 """
 
 from __future__ import annotations
@@ -310,17 +310,15 @@ def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.flo
 
 
 SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"
-# Largest product of records and strategies that is searched; the search takes about 4 seconds per million.
-MOST_SEARCHED = 20_000_000
+# Largest product of records and (records plus strategies) that is searched: a step of one record visits all records and
+# all strategies. The search takes about a second per million.
+MOST_SEARCHED = 10_000_000
 Allowed = NDArray[np.bool_]
-Records = NDArray[np.int64]
 # Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison. A
 # higher share gives better repairs and recomputes more rates.
 _NEAR = 0.8
-# Limit on comparisons of values in exchanges: a constant for any table (0.5 s), plus a number for each combination of
-# record, cell and attribute. With 20,000 records and 8 attributes, exchanges then take a fifth of the time of the
-# search before them.
-_FEW_COMPARISONS, _COMPARISONS_PER_PAIR = 200_000_000, 0.5
+# Limit on comparisons of values in exchanges; they take half a second.
+_MOST_COMPARISONS = 200_000_000
 
 
 def best_release(
@@ -334,7 +332,8 @@ def best_release(
 ) -> Choice:
     """Return a release whose total payoff no change to a single record raises.
 
-    With more than 20 million records times strategies, the release of `_few_suppressed` is returned without a search.
+    If records times (records plus strategies) exceed 10 million, as with 3,000 records and 600 strategies, the release
+    of `_few_suppressed` is returned without a search.
 
     Parameters
     ----------
@@ -366,67 +365,82 @@ def best_release(
     constraint, n, size = constraint or Constraint(), game.n_records, game.space.size
     forms = np.ones(size, dtype=np.bool_) if forms is None else forms
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
-    if n * size > MOST_SEARCHED:
-        choice = _few_suppressed(game, linker, present, constraint, forms)
-    else:
-        anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
-        allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
-        (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits)
-        best = search.safe_from(present.strategies, needed, allowed & unattacked)
-        search.exchange(best)
-        if not constraint.no_attack:
-            starts = [present.strategies, best.release.strategies]
-            if limits is not None:
-                within_limits = _Search(game, linker, limits)
-                within = within_limits.safe_from(present.strategies, np.zeros_like(needed), allowed)
-                starts[0] = within.release.strategies
-            # The release without attacks is already computed, and may be the better start.
-            goals = [search.goal(start, loss, allowed, may_withhold=may_withhold) for start in starts]
-            for goal in goals:
-                search.improve(goal)
-            best = max(goals, key=lambda goal: total_benefit(goal.release) - total_harm(goal.release))
-            search.exchange(best)
-        evaluated = np.full(n, -(-search.evaluated // max(n, 1)), dtype=np.int64)
-        choice = Choice(best.release.strategies, SOLVER, evaluated, exact=False)
-    while True:
-        kept = choice.strategies
+    if n * (n + size) > MOST_SEARCHED:
+        return _few_suppressed(game, linker, present, constraint, limits, forms)
+    anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
+    allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
+    (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits)
+    best = search.safe_from(present.strategies, needed, allowed & unattacked)
+    search.exchange(best)
+    if not constraint.no_attack:
+        starts = [present.strategies, best.release.strategies]
         if limits is not None:
-            kept = limits.without_exceeding(kept)
+            within_limits = _Search(game, linker, limits)
+            within = within_limits.safe_from(present.strategies, np.zeros_like(needed), allowed)
+            starts[0] = within.release.strategies
+        # The release without attacks is already computed, and may be the better start.
+        goals = [search.goal(start, loss, allowed, may_withhold=may_withhold) for start in starts]
+        for goal in goals:
+            search.improve(goal)
+        best = max(goals, key=lambda goal: total_benefit(goal.release) - total_harm(goal.release))
+        search.exchange(best)
+    evaluated = np.full(n, -(-search.evaluated // max(n, 1)), dtype=np.int64)
+    return Choice(_valid(game, best.release.strategies, constraint, limits), SOLVER, evaluated, exact=False)
+
+
+def _valid(game: RecordGame, strategies: Strategies, constraint: Constraint, limits: PersonLimits | None) -> Strategies:
+    """Return strategies (n_records,) of which those that break the constraint are withheld."""
+    while True:
+        kept = strategies if limits is None else limits.without_exceeding(strategies)
         # Replies may also depend on properties of a record other than its payoff parameters.
         if constraint.no_attack:
             kept = without_attacked(game, kept)
-        if np.array_equal(kept, choice.strategies):
-            return choice
-        choice = replace(choice, strategies=kept)
+        if np.array_equal(kept, strategies):
+            return kept
+        strategies = kept
 
 
 def _few_suppressed(
-    game: RecordGame, linker: DirectedLinker, present: Choice, constraint: Constraint, forms: NDArray[np.bool_]
+    game: RecordGame,
+    linker: DirectedLinker,
+    present: Choice,
+    constraint: Constraint,
+    limits: PersonLimits | None,
+    forms: NDArray[np.bool_],
 ) -> Choice:
-    """Return a release that protects persons by fully suppressing a few records.
+    """Return the best of a few releases, some of which protect persons by fully suppressing a few records.
 
     A fully suppressed row fits every person. The number of suppressed records is the largest number of rows that must
     fit a person for an attack in direction "person" not to pay; the records that lose least benefit are taken. No
-    record is suppressed if `forms` excludes this. Unless attacks are forbidden, the present release is kept if its
-    payoff is at least as high. For the parameters see `best_release`.
+    record is suppressed if `forms` excludes this. The present release is compared with the unchanged one, where that is
+    allowed, each with and without suppressed records. If attacks are forbidden, the present release with suppressed
+    records is returned. For the parameters see `best_release`.
     """
-    strategies, last = present.strategies.copy(), game.space.size - 1
-    shared = np.flatnonzero(strategies != WITHHELD)
-    kind, _, needed = by_rows_of(game, linker)
-    attacked = np.zeros(game.n_records, dtype=np.bool_)
+    last, attacked = game.space.size - 1, np.zeros(game.n_records, dtype=np.bool_)
     if linker.direction == "both":
         attacked = by_record(game).outcome(last).response.invited
-    if forms[last]:
-        usable = shared[constraint.allows(game.space, last, attacked)[shared]]
-        benefit = np.zeros(game.n_records)
-        for strategy, rows in shared_rows(strategies):
-            benefit[rows] = game.benefit_of(strategy, rows)
-        lost = benefit[usable] - game.benefit_of(last, usable)
-        rows_needed = int(needed[kind[shared]].max(initial=0))
-        strategies[usable[np.argsort(lost, kind="stable")[:rows_needed]]] = last
-    choice = Choice(strategies, SOLVER_OF_LARGE, present.evaluated, exact=False)
-    now, then = (evaluate(game, each).publisher_payoff.sum() for each in (present, choice))
-    return choice if constraint.no_attack or then > now else replace(choice, strategies=present.strategies)
+    kind, _, needed = by_rows_of(game, linker)
+    may_suppress = constraint.allows(game.space, last, attacked) & forms[last]
+
+    def suppressed(strategies: Strategies) -> Strategies:
+        is_shared = strategies != WITHHELD
+        usable = np.flatnonzero(is_shared & may_suppress)
+        utility = evaluate(game, replace(present, strategies=strategies)).utility
+        lost = (game.benefit * utility - game.benefit_of(last))[usable]
+        rows_needed = int(needed[kind[is_shared]].max(initial=0))
+        cheapest = usable[np.argsort(lost, kind="stable")[:rows_needed]]
+        return np.where(np.isin(np.arange(game.n_records), cheapest), last, strategies)
+
+    tried = [suppressed(present.strategies)]
+    if not constraint.no_attack:
+        may_stay = constraint.allows(game.space, 0, np.zeros_like(attacked)) & forms[0]
+        unchanged = np.where(may_stay, 0, present.strategies)
+        tried = [present.strategies, *tried, unchanged, suppressed(unchanged)]
+    choices = [
+        replace(present, strategies=_valid(game, each, constraint, limits), solver=SOLVER_OF_LARGE, exact=False)
+        for each in tried
+    ]
+    return max(choices, key=lambda each: evaluate(game, each).publisher_payoff.sum())
 
 
 class Goal(NamedTuple):
@@ -509,10 +523,9 @@ class _Search:
         """Exchange records until no exchange improves the release, in place.
 
         An exchange changes the strategies of two records together. After each exchange, single records change as in
-        `improve`. The search also ends at a limit on comparisons, which grows with the table.
+        `improve`. The search also ends at a limit on comparisons.
         """
-        n, release = len(goal.allowed), goal.release
-        left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.worth.levels))
+        n, left = len(goal.allowed), _MOST_COMPARISONS
         record, clean = 0, 0
         while clean < n and left > 0:
             found, record, clean, left, evaluated = _next_exchange(goal, record, clean, left)
@@ -632,7 +645,7 @@ def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
 
 
 @compiled()
-def _improve(goal: Goal, records: Records) -> Records:
+def _improve(goal: Goal, records: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give each record in turn the strategy of highest total, in place.
 
     The total is benefit less harm. `records` are record numbers; the result holds the numbers of the records that
@@ -787,7 +800,7 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
 
 
 @compiled()
-def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
+def _repairs(goal: Goal, records: NDArray[np.int64]) -> tuple[Floats, Strategies]:
     """Return each record's largest fall of harm per benefit lost, and its strategy.
 
     Both results have shape (len(records),). A benefit lost of less than a billionth of the record's benefit counts as a
