@@ -2,10 +2,12 @@
 
     python tools/mutate.py reidsim/linkage/group_sizes.py
     python tools/mutate.py reidsim.games.solvers reidsim.core.tables --deep --most 60 --seed 3
+    python tools/mutate.py reidsim/engine reidsim/reports --lines lines.db --most 40
 
 Faults are small changes of the source (`mutation_faults.py`), planted in a copy of the tree, never in the tree itself.
-The tests that import the module (`mutation_tests.py`) run on each until one fails. A fault that survives is a hole in
-the tests, or an equivalent program, which only a reader can recognize.
+The tests that import the module (`mutation_tests.py`) run on each until one fails, or, with a record of the lines that
+each test executes (`mutation_lines.py`), the tests of the line. A fault that survives is a hole in the tests, or an
+equivalent program, which only a reader can recognize.
 """
 
 from __future__ import annotations
@@ -25,23 +27,24 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 from mutation_faults import Fault, faults_of
+from mutation_lines import Lines, Source
 from mutation_tests import Tree
 
 ROOT = Path(__file__).resolve().parents[1]
 _NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", "venv", "build", "dist", "site", "results", ".mypy_cache", ".ruff_cache", ".pytest_cache",
-    ".hypothesis", "*.egg-info", "__pycache__",
+    ".hypothesis", "*.egg-info",
 )  # fmt: skip
 _SURVIVED, _KILLED, _TIMEOUT = "survived", "killed", "timeout"
-# Of pytest: all passed, no test was found.
-_PASSED, _NO_TESTS = 0, 5
+# Of pytest: all passed, no such test, no test was found.
+_PASSED, _MISUSED, _NO_TESTS = 0, 4, 5
 # Endings of numba cache files.
 _COMPILED = (".nbi", ".nbc")
 # Seconds added to the duration of the tests without faults: callers of the module are compiled anew.
@@ -80,25 +83,48 @@ class Outcome:
     by: str
 
 
+@dataclass(frozen=True)
+class Trial:
+    """A fault and the tests that may notice it.
+
+    Parameters
+    ----------
+    fault : Fault
+    tests : sequence of Path or str
+        Test files, or names of tests.
+    seconds : float
+        Duration of the tests without a fault.
+    """
+
+    fault: Fault
+    tests: Sequence[Path | str]
+    seconds: float
+
+
 class Copy:
     """A copy of a tree in which tests run; at most one fault is in it at a time.
 
     Compiled functions are kept by the time and size of the file they stand in, and so is Python's own byte code: each
-    fault has a time of its own. But a compiled function also holds those of other modules that it calls, so what was
-    compiled of a module with a fault, and of all that import it, is thrown away before and after.
+    fault has a time of its own. But a compiled function also holds those of other modules that it calls. So the
+    compiled files of a module with a fault are put aside until it is restored, and those of all that import it if a
+    compiled function may hold the fault.
     """
 
     def __init__(self, root: Path, tree: Tree) -> None:
         self._root, self._tree, self._planted = root, tree, 0
+        self._touched: list[str] = []
+        self._aside: dict[Path, bytes] = {}
 
     def test(
-        self, tests: Sequence[Path], *, deep: bool, timeout: float | None, stop: threading.Event
+        self, tests: Sequence[Path | str], *, deep: bool, timeout: float | None, stop: threading.Event
     ) -> tuple[int | None, str]:
         """Run test files until one fails; return pytest's exit code (none after a timeout) and its output."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE"]
         command += ["-n0"] if importlib.util.find_spec("xdist") else []
         command += ["--deep"] if deep else []
-        command += [str(path) for path in tests]
+        named = self._root / "mutation_tests.txt"  # node names may be longer together than a command line
+        named.write_text("\n".join(map(str, tests)), encoding="utf-8")
+        command += [f"@{named}"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
         environment |= {"PYTHONPATH": str(self._root)}
         # Into a file: processes that a test leaves running would keep a pipe open.
@@ -123,22 +149,30 @@ class Copy:
         when, self._planted = path.stat().st_mtime, self._planted + 1
         path.write_text(fault.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
         os.utime(path, (when + self._planted, when + self._planted))
-        self._forget_compiled(module)
+        self._touched = [module]
+        if Source(self._tree.modules[module]).may_be_compiled(fault.line):
+            self._touched += self._tree.importers(module)
+        self._aside = {kept: kept.read_bytes() for kept in self._compiled()}
+        self._forget_compiled()
 
     def restore(self, module: str) -> None:
         """Take the fault out again."""
         shutil.copy2(self._tree.modules[module], self._path(module))
-        self._forget_compiled(module)
+        self._forget_compiled()
+        for kept, content in self._aside.items():
+            kept.write_bytes(content)
 
     def _path(self, module: str) -> Path:
         return self._root / self._tree.modules[module].relative_to(self._tree.root)
 
-    def _forget_compiled(self, module: str) -> None:
-        for name in (module, *self._tree.importers(module)):
-            path = self._path(name)
-            for kept in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
-                if name == module or kept.suffix in _COMPILED:
-                    kept.unlink()
+    def _compiled(self) -> list[Path]:
+        paths = [self._path(name) for name in self._touched]
+        kept = [kept for path in paths for kept in (path.parent / "__pycache__").glob(f"{path.stem}.*")]
+        return [path for path in kept if path.suffix in _COMPILED]
+
+    def _forget_compiled(self) -> None:
+        for kept in self._compiled():
+            kept.unlink()
 
 
 def mutate(
@@ -150,6 +184,8 @@ def mutate(
     most: int = 30,
     files: int = 12,
     tests: Sequence[Path] = (),
+    lines: Path | None = None,
+    seconds: float = 60,
     workers: int = 2,
 ) -> list[Outcome]:
     """Plant faults in modules; print and return their outcomes.
@@ -157,7 +193,7 @@ def mutate(
     Parameters
     ----------
     modules : sequence of str
-        Names or paths.
+        Names or paths; a folder stands for its modules.
     root : Path
         Folder of the repository.
     deep : bool
@@ -165,33 +201,51 @@ def mutate(
     seed : int
         Of the draw of faults.
     most : int
-        Faults of each module at most; 0 for all.
+        Faults at most, drawn from all modules together; 0 for all.
     files : int
         Test files at most, the nearest to the module first; 0 for all.
     tests : sequence of Path
         Test files to run instead, as from the root.
+    lines : Path, optional
+        Record of the tests that execute each line. With it, each fault has the tests of its line.
+    seconds : float
+        Duration of the tests of a line at most.
     workers : int
         How many copies of the tree are tested at once.
     """
-    tree, outcomes = Tree(root), []
-    names = [_module_named(tree, given) for given in modules]
+    tree, outcomes, faults = Tree(root), list[Outcome](), defaultdict[str, list[Fault]](list)
+    names = dict.fromkeys(name for given in modules for name in _modules_named(tree, given))
+    for module, fault in drawn({name: tree.modules[name].read_text(encoding="utf-8") for name in names}, seed, most):
+        faults[module].append(fault)
+    record = None if lines is None else Lines(lines, tree)
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         roots = [Path(folder) / f"copy-{number}" for number in range(workers)]
         shutil.copytree(root, roots[0], ignore=_NOT_COPIED)
         copies = [Copy(roots[0], tree)]
-        for module in names:
-            chosen = tests or [path.relative_to(root) for path in tree.tests_of(module, files)]
-            seconds = _measured(copies[0], module, chosen, deep=deep, stop=stop)
+        for module, planted in faults.items():
+            if record is None:
+                chosen = tests or [path.relative_to(root) for path in tree.tests_of(module, files)]
+                measured = _measured(copies[0], module, chosen, deep=deep, stop=stop)
+                trials = [Trial(fault, chosen, measured) for fault in planted]
+            else:
+                of_lines = [record.tests_of(module, fault.line, seconds) for fault in planted]
+                trials = [
+                    Trial(fault, its_tests, sum(record.seconds[test] for test in its_tests))
+                    for fault, its_tests in zip(planted, of_lines, strict=True)
+                ]
             # Includes the functions compiled so far.
             for other in roots[len(copies) :]:
                 shutil.copytree(roots[0], other)
                 copies.append(Copy(other, tree))
-            timeout = _LEAST_TIMEOUT + 4 * seconds
-            faults = drawn(tree.modules[module].read_text(encoding="utf-8"), seed, most)
-            for outcome in _outcomes(copies, tree, module, faults, chosen, deep, timeout, stop):
+            for outcome in _outcomes(copies, tree, module, trials, deep, stop):
                 outcomes.append(outcome)
                 print(_line(outcome), flush=True)
+        failed = sorted({outcome.by for outcome in outcomes if outcome.by})
+        if record is not None and failed:
+            code, printed = copies[0].test(failed, deep=deep, timeout=None, stop=stop)
+            if code != _PASSED:
+                raise Stop(f"tests that failed also fail without any fault\n{printed}")
     return outcomes
 
 
@@ -219,10 +273,8 @@ def _outcomes(
     copies: Sequence[Copy],
     tree: Tree,
     module: str,
-    faults: Sequence[Fault],
-    tests: Sequence[Path],
+    trials: Sequence[Trial],
     deep: bool,
-    timeout: float,
     stop: threading.Event,
 ) -> Iterator[Outcome]:
     """Yield the outcomes of the faults of a module as they are found."""
@@ -232,21 +284,26 @@ def _outcomes(
     for copy in copies:
         free.put(copy)
 
-    def tried(fault: Fault) -> Outcome:
-        copy = free.get()
+    def tried(trial: Trial) -> Outcome:
+        copy, fault = free.get(), trial.fault
         try:
             copy.plant(module, fault)
-            code, printed = copy.test(tests, deep=deep, timeout=timeout, stop=stop)
+            code, printed = _PASSED, ""
+            if trial.tests:
+                timeout = _LEAST_TIMEOUT + 4 * trial.seconds
+                code, printed = copy.test(trial.tests, deep=deep, timeout=timeout, stop=stop)
             copy.restore(module)
         finally:
             free.put(copy)
+        if code == _MISUSED:
+            raise Stop(printed)
         state = _TIMEOUT if code is None else _SURVIVED if code == _PASSED else _KILLED
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
         place = f"{path.relative_to(tree.root)}:{fault.line}"
         return Outcome(place, fault.kind, *fault.lines(source), state, failed[1] if failed and code else "")
 
     with ThreadPoolExecutor(len(copies)) as pool:
-        pending = [pool.submit(tried, fault) for fault in faults]
+        pending = [pool.submit(tried, trial) for trial in trials]
         try:
             for done in as_completed(pending):
                 yield done.result()
@@ -257,9 +314,9 @@ def _outcomes(
             raise
 
 
-def drawn(source: str, seed: int, most: int) -> list[Fault]:
-    """Return faults of a source: all, or as many as wanted drawn by the seed, in the order of places."""
-    faults = faults_of(source)
+def drawn(sources: Mapping[str, str], seed: int, most: int) -> list[tuple[str, Fault]]:
+    """Return faults of sources by name: all, or as many as wanted drawn by the seed, in the order of places."""
+    faults = [(name, fault) for name, source in sources.items() for fault in faults_of(source)]
     if not most or len(faults) <= most:
         return faults
     return [faults[number] for number in sorted(random.Random(seed).sample(range(len(faults)), most))]  # noqa: S311
@@ -310,15 +367,15 @@ def _order(outcome: Outcome) -> tuple[str, int]:
     return file, int(line)
 
 
-def _module_named(tree: Tree, given: str) -> str:
-    """Return the full name of a module given by name or path."""
+def _modules_named(tree: Tree, given: str) -> list[str]:
+    """Return the full name of a module given by name or path, or the names of the modules in a folder."""
     if given in tree.modules:
-        return given
-    path = Path(given).resolve()
-    for name, file in tree.modules.items():
-        if file.resolve() in (path, tree.root / given):
-            return name
-    raise Stop(f"{given}: no module of {', '.join(sorted({name.partition('.')[0] for name in tree.modules}))}")
+        return [given]
+    path = tree.root / given
+    found = [name for name, file in tree.modules.items() if path in (file, *file.parents)]
+    if not found:
+        raise Stop(f"{given}: no module of {', '.join(sorted({name.partition('.')[0] for name in tree.modules}))}")
+    return found
 
 
 def _end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
@@ -331,12 +388,14 @@ def _end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Plant faults and report; return the exit code: 0 whatever survives, 2 if nothing can be said."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modules", nargs="+", metavar="MODULE", help="name or path of a module")
+    parser.add_argument("modules", nargs="+", metavar="MODULE", help="name, path or folder of modules")
     parser.add_argument("--deep", action="store_true", help="also run the deep tests")
     parser.add_argument("--seed", type=int, default=0, help="of the draw of faults (default: 0)")
-    parser.add_argument("--most", type=int, default=30, help="faults of each module at most, 0 for all (default: 30)")
+    parser.add_argument("--most", type=int, default=30, help="faults at most, 0 for all (default: 30)")
     parser.add_argument("--files", type=int, default=12, help="test files at most, 0 for all (default: 12)")
     parser.add_argument("--tests", type=Path, nargs="+", default=[], help="test files to run instead")
+    parser.add_argument("--lines", type=Path, help="record of the tests of each line, from mutation_lines.py")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of a line's tests at most (default: 60)")
     parser.add_argument("--workers", type=int, choices=(1, 2), default=2, help="copies tested at once (default: 2)")
     parser.add_argument("-o", "--output", type=Path, help="CSV file for a row per fault")
     given = parser.parse_args(arguments)
@@ -350,6 +409,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             most=given.most,
             files=given.files,
             tests=given.tests,
+            lines=given.lines,
+            seconds=given.seconds,
             workers=given.workers,
         )
     except Stop as reason:

@@ -1,0 +1,171 @@
+"""Record the tests that execute each line of the packages, and find the tests of a line.
+
+    PYTHONPATH=tools python -m pytest -n0 -p mutation_lines --lines lines.db
+
+The file is a data file of coverage.py with a context per test. A JSON file next to it holds the durations of the tests.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+from mutation_tests import Tree
+
+# Decorators of functions compiled by numba, of which coverage.py records no line.
+_COMPILERS = re.compile(r"\b(njit|compiled|borrowing)\b")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names the file."""
+    parser.addoption("--lines", type=Path, help="file for the tests that execute each line")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start to record."""
+    if config.option.lines is not None:
+        config.pluginmanager.register(_Recorder(config.option.lines.absolute(), config.rootpath))
+
+
+class _Recorder:
+    def __init__(self, file: Path, root: Path) -> None:
+        import coverage  # which the tests do not need otherwise
+
+        self._file, self._seconds = file, dict[str, float]()
+        packages = [str(path.parent) for path in root.glob("*/__init__.py")]
+        self._coverage = coverage.Coverage(str(file), source=packages, config_file=False)
+        self._coverage.erase()
+        self._coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._coverage.switch_context(item.nodeid)
+        start = time.perf_counter()
+        result = yield
+        self._seconds[item.nodeid] = time.perf_counter() - start
+        return result
+
+    def pytest_unconfigure(self) -> None:
+        self._coverage.stop()
+        self._coverage.save()
+        self._file.with_suffix(".json").write_text(json.dumps(self._seconds), encoding="utf-8")
+
+
+class Source:
+    """A module's statements and functions by line.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.text = path.read_text(encoding="utf-8")
+        self._nodes = [node for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.stmt)]
+
+    def statement(self, line: int) -> range:
+        """Return the lines of the simple statement, or of the head of the compound one, that holds a line."""
+        around = [node for node in self._nodes if node.lineno <= line <= (node.end_lineno or 0)]
+        if not around:
+            return range(line, line + 1)
+        inner = min(around, key=lambda node: (node.end_lineno or 0) - node.lineno)
+        body = getattr(inner, "body", None)
+        return range(inner.lineno, max(line + 1, body[0].lineno if body else (inner.end_lineno or 0) + 1))
+
+    def function(self, line: int) -> ast.FunctionDef | None:
+        """Return the innermost function whose body holds a line, if any."""
+        around = [
+            node
+            for node in self._nodes
+            if isinstance(node, ast.FunctionDef) and node.body[0].lineno <= line <= (node.end_lineno or 0)
+        ]
+        return max(around, key=lambda node: node.lineno, default=None)
+
+    def may_be_compiled(self, line: int) -> bool:
+        """Return whether compiled functions may hold a line: one of their own, or outside of functions."""
+        function = self.function(line)
+        return function is None or any(_COMPILERS.search(ast.unparse(each)) for each in function.decorator_list)
+
+
+class Lines:
+    """The tests that execute each line, as recorded.
+
+    Parameters
+    ----------
+    file : Path
+        The data file.
+    tree : Tree
+    """
+
+    def __init__(self, file: Path, tree: Tree) -> None:
+        import coverage
+
+        self._data = coverage.CoverageData(str(file))
+        self._data.read()
+        self._tree, self._contexts = tree, dict[Path, dict[int, set[str]]]()
+        self.seconds: dict[str, float] = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
+
+    @cached_property
+    def _sources(self) -> dict[Path, Source]:
+        return {path: Source(path) for path in self._tree.modules.values()}
+
+    def tests_of(self, module: str, line: int, most: float) -> list[str]:
+        """Return the tests of a line, quickest first, then other tests of their files, which may share fixtures.
+
+        Tests of a line outside of functions are those of the module. A compiled function has the tests of its callers.
+
+        Parameters
+        ----------
+        module : str
+        line : int
+        most : float
+            Duration of all tests, in seconds, unless the first takes longer.
+        """
+        path = self._tree.modules[module]
+        if self._sources[path].function(line) is None:
+            found = set().union(*self._of(path).values())
+        else:
+            found = self._executing(path, line) or self._of_callers(path, line)
+        files = {test.partition("::")[0] for test in found}
+        others = [test for test in self.seconds if test not in found and test.partition("::")[0] in files]
+        chosen, total = list[str](), 0.0
+        for test in self._quickest(found) + self._quickest(others):
+            total += self.seconds[test]
+            if total > most and chosen:
+                break
+            chosen.append(test)
+        return chosen
+
+    def _quickest(self, tests: set[str] | Sequence[str]) -> list[str]:
+        return sorted(tests, key=lambda test: (self.seconds[test], test))
+
+    def _of(self, path: Path) -> dict[int, set[str]]:
+        if path not in self._contexts:
+            found = self._data.contexts_by_lineno(str(path))
+            self._contexts[path] = {line: set(tests) & self.seconds.keys() for line, tests in found.items()}
+        return self._contexts[path]
+
+    def _executing(self, path: Path, line: int) -> set[str]:
+        return set().union(*(self._of(path).get(each, ()) for each in self._sources[path].statement(line)))
+
+    def _of_callers(self, path: Path, line: int) -> set[str]:
+        """Return the tests of the lines that name a function, or the functions in which they stand, and so on."""
+        found, names, new = set[str](), set[str](), [self._sources[path].function(line)]
+        while new:
+            function = new.pop()
+            if function is None or function.name in names:
+                continue
+            names.add(function.name)
+            for other, source in self._sources.items():
+                for number, text in enumerate(source.text.splitlines(), 1):
+                    if re.search(rf"(?<!def )\b{function.name}\b", text) and source.function(number) is not None:
+                        tests = self._executing(other, number)
+                        found |= tests
+                        new += [] if tests else [source.function(number)]
+        return found
