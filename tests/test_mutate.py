@@ -85,7 +85,11 @@ def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, t
 def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scripts, toy):
     before = {path: path.read_text() for path in toy.rglob("*") if path.is_file()}
     mutate, wanted = scripts["mutate"], {"statement removed", "arithmetic"}
-    seed = next(n for n in range(1000) if {fault.kind for _, fault in mutate.drawn({"toy.steps": TOY["toy/steps.py"]}, n, 2)} == wanted)
+    seed = next(
+        n
+        for n in range(1000)
+        if {fault.kind for _, fault in mutate.drawn({"toy.steps": TOY["toy/steps.py"]}, n, 2)} == wanted
+    )
     outcomes = mutate.mutate(["toy.steps"], root=toy, seed=seed, most=2, workers=1)
     assert {path: path.read_text() for path in toy.rglob("*") if path.is_file()} == before
     # No test starts below 0, so the fault in line 4 survives.

@@ -31,10 +31,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from mutation_faults import Fault, faults_of
-from mutation_lines import Lines, Source
+from mutation_faults import Fault, candidates_of, changes_program
+from mutation_lines import Lines, Source, is_compiled
 from mutation_tests import Tree
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -150,7 +151,8 @@ class Copy:
         path.write_text(fault.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
         os.utime(path, (when + self._planted, when + self._planted))
         self._touched = [module]
-        if Source(self._tree.modules[module]).may_be_compiled(fault.line):
+        function = Source(self._tree.modules[module]).function(fault.line)
+        if function is None or is_compiled(function):
             self._touched += self._tree.importers(module)
         self._aside = {kept: kept.read_bytes() for kept in self._compiled()}
         self._forget_compiled()
@@ -316,10 +318,12 @@ def _outcomes(
 
 def drawn(sources: Mapping[str, str], seed: int, most: int) -> list[tuple[str, Fault]]:
     """Return faults of sources by name: all, or as many as wanted drawn by the seed, in the order of places."""
-    faults = [(name, fault) for name, source in sources.items() for fault in faults_of(source)]
-    if not most or len(faults) <= most:
-        return faults
-    return [faults[number] for number in sorted(random.Random(seed).sample(range(len(faults)), most))]  # noqa: S311
+    candidates = [(name, fault) for name, source in sources.items() for fault in candidates_of(source)]
+    order = list(range(len(candidates)))
+    if most:
+        random.Random(seed).shuffle(order)  # noqa: S311
+    faults = (number for number in order if changes_program(sources[candidates[number][0]], candidates[number][1]))
+    return [candidates[number] for number in sorted(islice(faults, most or None))]
 
 
 def summary(outcomes: Sequence[Outcome]) -> list[str]:

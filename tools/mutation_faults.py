@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -89,17 +90,26 @@ class Fault:
 
 def faults_of(source: str) -> list[Fault]:
     """Return every fault that can be planted in a source, in the order of places; each changes the syntax tree."""
-    tree = ast.parse(source)
-    original = ast.dump(tree)
-    found: dict[tuple[int, int, str], Fault] = {}
-    for fault in _Finder(source).found(tree):
-        try:
-            changed = ast.parse(fault.applied(source))
-        except SyntaxError:
-            continue
-        if ast.dump(changed) != original:
-            found.setdefault((fault.start, fault.end, fault.replacement), fault)
-    return sorted(found.values(), key=lambda fault: (fault.start, fault.end, fault.replacement))
+    return [fault for fault in candidates_of(source) if changes_program(source, fault)]
+
+
+def candidates_of(source: str) -> list[Fault]:
+    """Return changes of a source, in the order of places, a few of which are no faults (see `changes_program`)."""
+    found = {(fault.start, fault.end, fault.replacement): fault for fault in _Finder(source).found(ast.parse(source))}
+    return [found[key] for key in sorted(found)]
+
+
+def changes_program(source: str, fault: Fault) -> bool:
+    """Return whether a source with a fault is a program, and another one."""
+    try:
+        return ast.dump(ast.parse(fault.applied(source))) != _dumped(source)
+    except SyntaxError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def _dumped(source: str) -> str:
+    return ast.dump(ast.parse(source))
 
 
 class _Finder:

@@ -87,10 +87,10 @@ class Source:
         ]
         return max(around, key=lambda node: node.lineno, default=None)
 
-    def may_be_compiled(self, line: int) -> bool:
-        """Return whether compiled functions may hold a line: one of their own, or outside of functions."""
-        function = self.function(line)
-        return function is None or any(_COMPILERS.search(ast.unparse(each)) for each in function.decorator_list)
+
+def is_compiled(function: ast.FunctionDef) -> bool:
+    """Return whether numba compiles a function."""
+    return any(_COMPILERS.search(ast.unparse(each)) for each in function.decorator_list)
 
 
 class Lines:
@@ -118,7 +118,8 @@ class Lines:
     def tests_of(self, module: str, line: int, most: float) -> list[str]:
         """Return the tests of a line, quickest first, then other tests of their files, which may share fixtures.
 
-        Tests of a line outside of functions are those of the module. A compiled function has the tests of its callers.
+        A line of a compiled function has the tests of the callers. A line outside of functions, or one that only child
+        processes execute, has the tests of the module.
 
         Parameters
         ----------
@@ -128,10 +129,10 @@ class Lines:
             Duration of all tests, in seconds, unless the first takes longer.
         """
         path = self._tree.modules[module]
-        if self._sources[path].function(line) is None:
-            found = set().union(*self._of(path).values())
-        else:
-            found = self._executing(path, line) or self._of_callers(path, line)
+        function, found = self._sources[path].function(line), set[str]()
+        if function is not None:
+            found = self._of_callers(function) if is_compiled(function) else self._executing(path, line)
+        found = found or set().union(*self._of(path).values())
         files = {test.partition("::")[0] for test in found}
         others = [test for test in self.seconds if test not in found and test.partition("::")[0] in files]
         chosen, total = list[str](), 0.0
@@ -154,18 +155,16 @@ class Lines:
     def _executing(self, path: Path, line: int) -> set[str]:
         return set().union(*(self._of(path).get(each, ()) for each in self._sources[path].statement(line)))
 
-    def _of_callers(self, path: Path, line: int) -> set[str]:
-        """Return the tests of the lines that name a function, or the functions in which they stand, and so on."""
-        found, names, new = set[str](), set[str](), [self._sources[path].function(line)]
+    def _of_callers(self, function: ast.FunctionDef) -> set[str]:
+        """Return the tests of the lines that name a compiled function, or a compiled function that names it."""
+        found, names, new = set[str](), set[str](), [function.name]
         while new:
-            function = new.pop()
-            if function is None or function.name in names:
-                continue
-            names.add(function.name)
-            for other, source in self._sources.items():
-                for number, text in enumerate(source.text.splitlines(), 1):
-                    if re.search(rf"(?<!def )\b{function.name}\b", text) and source.function(number) is not None:
-                        tests = self._executing(other, number)
-                        found |= tests
-                        new += [] if tests else [source.function(number)]
+            name = re.compile(rf"\b{new.pop()}\b")
+            names.add(name.pattern)
+            for path, source in self._sources.items():
+                for line in (number for number, text in enumerate(source.text.splitlines(), 1) if name.search(text)):
+                    caller = source.function(line)
+                    found |= set() if caller is None else self._executing(path, line)
+                    if caller is not None and is_compiled(caller) and rf"\b{caller.name}\b" not in names:
+                        new.append(caller.name)
         return found
