@@ -1,6 +1,7 @@
 """The mutation tester plants faults in copies only and reports detected faults."""
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,13 +26,15 @@ TOY = {
     "tests/test_tower.py": "from toy import tower\n\n\ndef test_top():\n    assert tower.top() == 10\n",
 }
 
+KERNEL = "from numba import njit\n\n\n@njit\ndef half(n):\n    return n // 2\n\n\ndef middle():\n    return half(10)\n"
+
 
 @pytest.fixture(scope="module")
 def scripts():
-    """Return the three modules of the mutation tester by name."""
+    """Return the modules of the mutation tester by name."""
     sys.path.insert(0, str(SCRIPTS))
     try:
-        names = ("mutation_faults", "mutation_tests", "mutate")
+        names = ("mutation_faults", "mutation_lines", "mutation_tests", "mutate")
         return {name: importlib.import_module(name) for name in names}
     finally:
         sys.path.remove(str(SCRIPTS))
@@ -85,11 +88,8 @@ def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, t
 def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scripts, toy):
     before = {path: path.read_text() for path in toy.rglob("*") if path.is_file()}
     mutate, wanted = scripts["mutate"], {"statement removed", "arithmetic"}
-    seed = next(
-        n
-        for n in range(1000)
-        if {fault.kind for _, fault in mutate.drawn({"toy.steps": TOY["toy/steps.py"]}, n, 2)} == wanted
-    )
+    sources = {"toy.steps": TOY["toy/steps.py"]}
+    seed = next(n for n in range(1000) if {fault.kind for _, fault in mutate.drawn(sources, n, 2)} == wanted)
     outcomes = mutate.mutate(["toy.steps"], root=toy, seed=seed, most=2, workers=1)
     assert {path: path.read_text() for path in toy.rglob("*") if path.is_file()} == before
     # No test starts below 0, so the fault in line 4 survives.
@@ -101,3 +101,18 @@ def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scrip
     told = mutate.summary(outcomes)
     assert told[-1] == "toy/steps.py: 1 of 2 faults caught (50%): 1 killed, 0 timed out, 1 survived"
     assert "    - raise ValueError('below 0')" in told
+
+
+@pytest.mark.deep
+def test_a_line_has_the_tests_that_execute_it_and_a_compiled_function_those_of_its_callers(scripts, toy):
+    pytest.importorskip("coverage")
+    (toy / "toy/kernel.py").write_text(KERNEL)
+    (toy / "tests/test_kernel.py").write_text("from toy import kernel\n\n\ndef test_middle():\n    kernel.middle()\n")
+    record = ["-m", "pytest", "-n0", "-p", "mutation_lines", "--lines", "lines.db"]
+    subprocess.run([sys.executable, *record], cwd=toy, env={"PYTHONPATH": f"{toy}:{SCRIPTS}"}, check=True)
+    lines = scripts["mutation_lines"].Lines(toy / "lines.db", scripts["mutation_tests"].Tree(toy))
+    assert lines.tests_of("toy.tower", 5, most=60) == ["tests/test_tower.py::test_top"]
+    assert lines.tests_of("toy.kernel", 6, most=60) == ["tests/test_kernel.py::test_middle"]
+    assert len(lines.tests_of("toy.steps", 5, most=60)) == 2
+    outcomes = scripts["mutate"].mutate(["toy/tower.py"], root=toy, lines=toy / "lines.db", most=0, workers=1)
+    assert {one.by for one in outcomes} == {"tests/test_tower.py::test_top"}
