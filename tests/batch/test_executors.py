@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from child_signals import processes_with
 
+from reidsim import run_batch
 from reidsim.core import interrupts
 from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import attempt
@@ -205,6 +206,15 @@ def test_long_ones_are_handed_over(monkeypatch):
     check_squares(outcomes_of(AutomaticExecutor(2), Square(), 10))
     # Two runs of four seconds each give enough timing data.
     assert [task.point for task in handed] == list(range(2, 10))
+
+
+def test_a_dask_worker_that_sees_the_files_gives_the_same_runs(work):
+    distributed = pytest.importorskip("distributed")
+    changes = {"sweep.values": {"economics.loss": [30, 60]}}
+    options = {"processes": False, "protocol": "tcp://", "dashboard_address": None}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster:
+        batch = run_batch("town.toml", overrides=changes, executor="dask", scheduler=cluster.scheduler_address)
+    assert batch.runs.equals(run_batch("town.toml", overrides=changes).runs)
 
 
 @pytest.mark.deep
