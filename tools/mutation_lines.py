@@ -11,7 +11,7 @@ import ast
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -116,10 +116,10 @@ class Lines:
         return {path: Source(path) for path in self._tree.modules.values()}
 
     def tests_of(self, module: str, line: int, most: float) -> list[str]:
-        """Return the tests of a line, quickest first, then other tests of their files, which may share fixtures.
+        """Return the tests that execute a line, quickest first, then other tests of their files, which share fixtures.
 
         A line of a compiled function has the tests of the callers. A line outside of functions, or one that only child
-        processes execute, has the tests of the module.
+        processes execute, has the tests in files that import the module, then others that execute some of it.
 
         Parameters
         ----------
@@ -132,18 +132,22 @@ class Lines:
         function, found = self._sources[path].function(line), set[str]()
         if function is not None:
             found = self._of_callers(function) if is_compiled(function) else self._executing(path, line)
-        found = found or set().union(*self._of(path).values())
         files = {test.partition("::")[0] for test in found}
-        others = [test for test in self.seconds if test not in found and test.partition("::")[0] in files]
+        others = set[str]()
+        if not found:
+            others = others.union(*self._of(path).values())
+            files = {file.relative_to(self._tree.root).as_posix() for file in self._tree.tests_of(module)}
+        near = {test for test in self.seconds if test.partition("::")[0] in files}
         chosen, total = list[str](), 0.0
-        for test in self._quickest(found) + self._quickest(others):
+        ordered = self._quickest(found) + self._quickest(near - found) + self._quickest(others - near)
+        for test in ordered:
             total += self.seconds[test]
             if total > most and chosen:
                 break
             chosen.append(test)
         return chosen
 
-    def _quickest(self, tests: set[str] | Sequence[str]) -> list[str]:
+    def _quickest(self, tests: Iterable[str]) -> list[str]:
         return sorted(tests, key=lambda test: (self.seconds[test], test))
 
     def _of(self, path: Path) -> dict[int, set[str]]:
