@@ -191,6 +191,8 @@ def test_draws_and_their_tables(town_file):
     for policy, payoff in first.summary["publisher_payoff"].items():
         assert payoff == pytest.approx(means[policy])
     assert "participates" in first.records
+    # A record whose subjects all left is not withheld.
+    assert [warning.partition(":")[0] for warning in first.warnings] == ["no-attack"]
 
 
 def test_a_purchase_is_foreseen(town_file):

@@ -1,5 +1,6 @@
 """Switch points, against playing every policy at many values."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +142,7 @@ def test_a_table_in_one_generalization(clinic, key, link_gain):
     assert list(result.switches.columns) == list(SWITCH_COLUMNS)
     assert len(result.switches) >= 1
     assert (result.switches["precision"] == 0).all()
+    assert (result.lines["value"].min(), result.lines["value"].max()) == (0, 600)
     assert_best_everywhere(loaded, result, np.linspace(0.5, 600, 10), link_gain=link_gain)
 
 
@@ -242,6 +244,7 @@ def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
         ("economics.los", {}, r"clinic\.toml: --key: not a payoff parameter of the scenario; found 'economics\.los'"),
         ("economics.cost", {"link_gain": True}, "--link-gain: the gain can be linked to the loss only"),
         ("economics.loss", {"low": 5.0, "high": 2.0}, "--from, --to: invalid range; found '5 to 2'"),
+        ("economics.loss", {"high": math.inf}, "--from, --to: invalid range"),
     ],
 )  # fmt: skip
 def test_impossible_options_are_refused_in_one_line(clinic, key, options, says):
