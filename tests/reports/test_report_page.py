@@ -434,10 +434,9 @@ def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, re
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "wan2015"), ("cross-play", "wan2015"),
-     ("share", "r")],
+    [("run", "wan2015"), ("cross-play", "wan2015"), ("share", "r"), ("report", "r")],
     ids=lambda arguments: arguments[0],
-)  # fmt: skip
+)
 def test_what_is_several_files_is_not_printed(tmp_path, reidsim_, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     code, out, err = reidsim_(*arguments, "-o", "-")
