@@ -5,6 +5,7 @@ import errno
 import io
 import json
 import os
+import pkgutil
 import re
 import shutil
 import signal
@@ -380,21 +381,28 @@ def test_a_program_started_with_interrupts_ignored_goes_on_at_them_and_stops_at_
     assert_nothing_was_written(ended, 143)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("command", "place", "number", "code"),
+    [
+        ("run", "batch.runner.run_loaded", signal.SIGINT, 130),
+        ("run", "batch.runner.run_loaded", signal.SIGTERM, 143),
+        ("attributes", "attributes.attributes_loaded", signal.SIGINT, 130),
+    ],
+)
 def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run(
-    town, reidsim_, monkeypatch, number, code
+    town, reidsim_, monkeypatch, command, place, number, code
 ):
-    from reidsim.engine.batch.runner import run_loaded
+    compute = pkgutil.resolve_name(f"reidsim.engine.{place}")
 
-    def swallowing(loaded, **options):
+    def swallowing(*arguments, **options):
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(number)
-        return run_loaded(loaded, **options)
+        return compute(*arguments, **options)
 
     before = signal.signal(number, STOPPING[number])
     try:
-        monkeypatch.setattr("reidsim.engine.batch.runner.run_loaded", swallowing)
-        ended = reidsim_("run", "town.toml", "-o", "out")
+        monkeypatch.setattr(f"reidsim.engine.{place}", swallowing)
+        ended = reidsim_(command, "town.toml", "-o", "out")
         left = signal.getsignal(number)
     finally:
         signal.signal(number, before)

@@ -243,8 +243,8 @@ def mutate(
             for outcome in _outcomes(copies, tree, module, trials, deep, stop):
                 outcomes.append(outcome)
                 print(_line(outcome), flush=True)
-        failed = sorted({outcome.by for outcome in outcomes if outcome.by})
-        if record is not None and failed:
+        failed = [] if record is None else sorted({outcome.by for outcome in outcomes} & record.seconds.keys())
+        if failed:
             code, printed = copies[0].test(failed, deep=deep, timeout=None, stop=stop)
             if code != _PASSED:
                 raise Stop(f"tests that failed also fail without any fault\n{printed}")
@@ -300,7 +300,7 @@ def _outcomes(
         if code == _MISUSED:
             raise Stop(printed)
         state = _TIMEOUT if code is None else _SURVIVED if code == _PASSED else _KILLED
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", printed, re.MULTILINE)
         place = f"{path.relative_to(tree.root)}:{fault.line}"
         return Outcome(place, fault.kind, *fault.lines(source), state, failed[1] if failed and code else "")
 

@@ -105,6 +105,7 @@ def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
     path = tmp_path / "survey.csv"
     path.write_text(SURVEY, encoding="utf-8")
     description = describe_file(path, weight="wt")
+    assert any("--weight" in warning for warning in describe_file(path).warnings)
     assert description.population_size == 53
     assert [attribute.name for attribute in description.attributes] == ["age", "town"]
     uniqueness = description.uniqueness
@@ -113,6 +114,7 @@ def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
     assert found["benedetti-franconi"].p_unique_given_sample_unique == pytest.approx((1 / 2.25 + 1 / 30 + 1) / 3)
     text = " ".join(printed(description).split())
     assert "the file counts as a sample of 53 people" in text
+    assert "│ 1 │ 3 │ 3 │ 60.00% │ │ 2 │ 1 │ 2 │ 40.00% │" in text
     assert (
         "the records represent 53 people; estimated group sizes in the population: smallest 1.0, median over records "
         "20.0" in text
