@@ -69,3 +69,6 @@ def test_policies_that_do_not_fit_on_a_line_are_continued_in_another_table():
     headings = [line.strip("┃").split("┃") for line in page.splitlines() if line.startswith("┃")]
     assert [cell.strip() for heading in headings for cell in heading[1:]] == policies
     assert {heading[0].strip() for heading in headings} == {"loss"}
+    # Two columns of 33 characters fill a line of 80.
+    for width, tables in ((33, 1), (34, 2)):
+        assert laid_out({"economics.loss": [50.0]}, ["a" * width, "b" * width]).count("┏") == tables
