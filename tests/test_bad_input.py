@@ -299,6 +299,7 @@ OVERRIDES = [
          says=["attack.toml: title: wrong type"]),
     case("with a broken character", sets=["title=\udcff"], says=["--set", "title"]),
     case("nested too deep", sets=["title=" + "[" * 5000], says=["--set"]),
+    case("nested deep", sets=["title=" + "[" * 60 + "]" * 60], says=["--set", "title", "at most 50 levels"]),
     case("with a number of 5000 digits", sets=["seed=" + "9" * 5000], says=["--set"]),
 ]  # fmt: skip
 
