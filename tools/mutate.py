@@ -44,8 +44,8 @@ _NOT_COPIED = shutil.ignore_patterns(
     ".hypothesis", "*.egg-info",
 )  # fmt: skip
 _SURVIVED, _KILLED, _TIMEOUT = "survived", "killed", "timeout"
-# Of pytest: all passed, no such test, no test was found.
-_PASSED, _MISUSED, _NO_TESTS = 0, 4, 5
+# Of pytest: all passed, no test was found.
+_PASSED, _NO_TESTS = 0, 5
 # Endings of numba cache files.
 _COMPILED = (".nbi", ".nbc")
 # Seconds added to the duration of the tests without faults: callers of the module are compiled anew.
@@ -117,7 +117,13 @@ class Copy:
         self._aside: dict[Path, bytes] = {}
 
     def test(
-        self, tests: Sequence[Path | str], *, deep: bool, timeout: float | None, stop: threading.Event
+        self,
+        tests: Sequence[Path | str],
+        *,
+        deep: bool,
+        timeout: float | None,
+        stop: threading.Event,
+        options: Sequence[str] = (),
     ) -> tuple[int | None, str]:
         """Run test files until one fails; return pytest's exit code (none after a timeout) and its output."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE"]
@@ -125,7 +131,7 @@ class Copy:
         command += ["--deep"] if deep else []
         named = self._root / "mutation_tests.txt"  # node names may be longer together than a command line
         named.write_text("\n".join(map(str, tests)), encoding="utf-8")
-        command += [f"@{named}"]
+        command += [*options, f"@{named}"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
         environment |= {"PYTHONPATH": str(self._root)}
         # Into a file: processes that a test leaves running would keep a pipe open.
@@ -225,17 +231,13 @@ def mutate(
         roots = [Path(folder) / f"copy-{number}" for number in range(workers)]
         shutil.copytree(root, roots[0], ignore=_NOT_COPIED)
         copies = [Copy(roots[0], tree)]
+        recorded = {} if record is None else _recorded_trials(copies[0], record, faults, seconds, deep=deep, stop=stop)
         for module, planted in faults.items():
+            trials = recorded.get(module, [])
             if record is None:
                 chosen = tests or [path.relative_to(root) for path in tree.tests_of(module, files)]
                 measured = _measured(copies[0], module, chosen, deep=deep, stop=stop)
                 trials = [Trial(fault, chosen, measured) for fault in planted]
-            else:
-                of_lines = [record.tests_of(module, fault.line, seconds) for fault in planted]
-                trials = [
-                    Trial(fault, its_tests, sum(record.seconds[test] for test in its_tests))
-                    for fault, its_tests in zip(planted, of_lines, strict=True)
-                ]
             # Includes the functions compiled so far.
             for other in roots[len(copies) :]:
                 shutil.copytree(roots[0], other)
@@ -249,6 +251,30 @@ def mutate(
             if code != _PASSED:
                 raise Stop(f"tests that failed also fail without any fault\n{printed}")
     return outcomes
+
+
+def _recorded_trials(
+    copy: Copy,
+    record: Lines,
+    faults: Mapping[str, Sequence[Fault]],
+    seconds: float,
+    *,
+    deep: bool,
+    stop: threading.Event,
+) -> dict[str, list[Trial]]:
+    """Return each fault with the tests of its line, by module; all tests must still exist."""
+    trials = defaultdict[str, list[Trial]](list)
+    for module, planted in faults.items():
+        for fault in planted:
+            tests = record.tests_of(module, fault.line, seconds)
+            trials[module].append(Trial(fault, tests, sum(record.seconds[test] for test in tests)))
+    everything = sorted({str(test) for some in trials.values() for trial in some for test in trial.tests})
+    # With a fault, pytest returns the same code for a test that is missing and one that cannot be imported.
+    if everything:
+        code, printed = copy.test(everything, deep=deep, timeout=None, stop=stop, options=["--collect-only"])
+        if code != _PASSED:
+            raise Stop(f"record the lines again: tests are missing\n{printed}")
+    return trials
 
 
 def _measured(copy: Copy, module: str, tests: Sequence[Path], *, deep: bool, stop: threading.Event) -> float:
@@ -297,8 +323,6 @@ def _outcomes(
             copy.restore(module)
         finally:
             free.put(copy)
-        if code == _MISUSED:
-            raise Stop(printed)
         state = _TIMEOUT if code is None else _SURVIVED if code == _PASSED else _KILLED
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", printed, re.MULTILINE)
         place = f"{path.relative_to(tree.root)}:{fault.line}"
