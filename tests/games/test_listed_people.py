@@ -249,7 +249,7 @@ def test_partial_knowledge_of_a_list_is_the_mean_over_what_is_known(listed, shar
 
 
 @examples(60)
-@given(worlds())
+@given(worlds(most_missing=0.7))
 def test_stages_before_leave_out_rows_that_lack_a_value(listed):
     """An inferred state is the most frequent one among rows with both values.
 
