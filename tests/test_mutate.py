@@ -1,11 +1,14 @@
 """The mutation tester plants faults in copies only and reports detected faults."""
 
-import importlib
 import subprocess
 import sys
 from pathlib import Path
 
+import mutate
 import pytest
+from mutation_faults import faults_of
+from mutation_lines import Lines
+from mutation_tests import Tree
 
 SCRIPTS = Path(__file__).parent.parent / "tools"
 
@@ -29,17 +32,6 @@ TOY = {
 KERNEL = "from numba import njit\n\n\n@njit\ndef half(n):\n    return n // 2\n\n\ndef middle():\n    return half(10)\n"
 
 
-@pytest.fixture(scope="module")
-def scripts():
-    """Return the modules of the mutation tester by name."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        names = ("mutation_faults", "mutation_lines", "mutation_tests", "mutate")
-        return {name: importlib.import_module(name) for name in names}
-    finally:
-        sys.path.remove(str(SCRIPTS))
-
-
 @pytest.fixture
 def toy(tmp_path):
     for name, text in TOY.items():
@@ -48,8 +40,8 @@ def toy(tmp_path):
     return tmp_path
 
 
-def _mutants(scripts, source):
-    return {fault.applied(source) for fault in scripts["mutation_faults"].faults_of(source)}
+def _mutants(source):
+    return {fault.applied(source) for fault in faults_of(source)}
 
 
 @pytest.mark.parametrize(
@@ -67,12 +59,12 @@ def _mutants(scripts, source):
         "x = ValueError(1 + 2)",
     ],
 )
-def test_code_without_effect_on_results_is_left_alone(scripts, source):
-    assert _mutants(scripts, source) == set()
+def test_code_without_effect_on_results_is_left_alone(source):
+    assert _mutants(source) == set()
 
 
-def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, toy):
-    tree = scripts["mutation_tests"].Tree(toy)
+def test_tests_are_found_by_imports_of_helpers_packages_and_importers(toy):
+    tree = Tree(toy)
     assert tree.importers("toy.steps") == ["toy.tower"]
     assert [path.name for path in tree.tests_of("toy.steps")] == ["test_steps.py", "test_tower.py"]
     assert [path.name for path in tree.tests_of("toy.steps", 1)] == ["test_steps.py"]
@@ -80,14 +72,14 @@ def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, t
     assert tree.tests_of("toy.alone") == []
     # The file name assigns the test to the module, whatever the test imports.
     (toy / "tests" / "test_alone.py").write_text("import toy.tower\n")
-    again = scripts["mutation_tests"].Tree(toy)
+    again = Tree(toy)
     assert [path.name for path in again.tests_of("toy.alone")] == ["test_alone.py"]
 
 
 @pytest.mark.deep
-def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scripts, toy):
+def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(toy):
     before = {path: path.read_text() for path in toy.rglob("*") if path.is_file()}
-    mutate, wanted = scripts["mutate"], {"statement removed", "arithmetic"}
+    wanted = {"statement removed", "arithmetic"}
     sources = {"toy.steps": TOY["toy/steps.py"]}
     seed = next(n for n in range(1000) if {fault.kind for _, fault in mutate.drawn(sources, n, 2)} == wanted)
     outcomes = mutate.mutate(["toy.steps"], root=toy, seed=seed, most=2, workers=1)
@@ -104,15 +96,15 @@ def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scrip
 
 
 @pytest.mark.deep
-def test_a_line_has_the_tests_that_execute_it_and_a_compiled_function_those_of_its_callers(scripts, toy):
+def test_a_line_has_the_tests_that_execute_it_and_a_compiled_function_those_of_its_callers(toy):
     pytest.importorskip("coverage")
     (toy / "toy/kernel.py").write_text(KERNEL)
     (toy / "tests/test_kernel.py").write_text("from toy import kernel\n\n\ndef test_middle():\n    kernel.middle()\n")
     record = ["-m", "pytest", "-n0", "-p", "mutation_lines", "--lines", "lines.db"]
     subprocess.run([sys.executable, *record], cwd=toy, env={"PYTHONPATH": f"{toy}:{SCRIPTS}"}, check=True)
-    lines = scripts["mutation_lines"].Lines(toy / "lines.db", scripts["mutation_tests"].Tree(toy))
+    lines = Lines(toy / "lines.db", Tree(toy))
     assert lines.tests_of("toy.tower", 5, most=60) == ["tests/test_tower.py::test_top"]
     assert lines.tests_of("toy.kernel", 6, most=60) == ["tests/test_kernel.py::test_middle"]
     assert len(lines.tests_of("toy.steps", 5, most=60)) == 2
-    outcomes = scripts["mutate"].mutate(["toy/tower.py"], root=toy, lines=toy / "lines.db", most=0, workers=1)
+    outcomes = mutate.mutate(["toy/tower.py"], root=toy, lines=toy / "lines.db", most=0, workers=1)
     assert {one.by for one in outcomes} == {"tests/test_tower.py::test_top"}
