@@ -10,8 +10,6 @@ from mutation_faults import faults_of
 from mutation_lines import Lines
 from mutation_tests import Tree
 
-SCRIPTS = Path(__file__).parent.parent / "tools"
-
 TOY = {
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["tests"]\n',
     "toy/__init__.py": "from toy.steps import climb\n",
@@ -26,10 +24,10 @@ TOY = {
     "toy/alone.py": "HEIGHT = 3\n",
     "tests/shared.py": "import toy\n\n\ndef climbed(start):\n    return toy.climb(start)\n",
     "tests/test_steps.py": "from shared import climbed\n\n\ndef test_two_steps():\n    assert climbed(1) == 3\n",
+    "toy/kernel.py": "import numba\n@numba.njit\ndef half(n):\n    return n // 2\ndef middle():\n    return half(10)\n",
+    "tests/test_kernel.py": "from toy import kernel\n\n\ndef test_middle():\n    kernel.middle()\n",
     "tests/test_tower.py": "from toy import tower\n\n\ndef test_top():\n    assert tower.top() == 10\n",
 }
-
-KERNEL = "from numba import njit\n\n\n@njit\ndef half(n):\n    return n // 2\n\n\ndef middle():\n    return half(10)\n"
 
 
 @pytest.fixture
@@ -98,13 +96,13 @@ def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(toy):
 @pytest.mark.deep
 def test_a_line_has_the_tests_that_execute_it_and_a_compiled_function_those_of_its_callers(toy):
     pytest.importorskip("coverage")
-    (toy / "toy/kernel.py").write_text(KERNEL)
-    (toy / "tests/test_kernel.py").write_text("from toy import kernel\n\n\ndef test_middle():\n    kernel.middle()\n")
     record = ["-m", "pytest", "-n0", "-p", "mutation_lines", "--lines", "lines.db"]
-    subprocess.run([sys.executable, *record], cwd=toy, env={"PYTHONPATH": f"{toy}:{SCRIPTS}"}, check=True)
+    subprocess.run(
+        [sys.executable, *record], cwd=toy, env={"PYTHONPATH": f"{toy}:{Path(mutate.__file__).parent}"}, check=True
+    )
     lines = Lines(toy / "lines.db", Tree(toy))
     assert lines.tests_of("toy.tower", 5, most=60) == ["tests/test_tower.py::test_top"]
-    assert lines.tests_of("toy.kernel", 6, most=60) == ["tests/test_kernel.py::test_middle"]
+    assert lines.tests_of("toy.kernel", 4, most=60) == ["tests/test_kernel.py::test_middle"]
     assert len(lines.tests_of("toy.steps", 5, most=60)) == 2
     outcomes = mutate.mutate(["toy/tower.py"], root=toy, lines=toy / "lines.db", most=0, workers=1)
     assert {one.by for one in outcomes} == {"tests/test_tower.py::test_top"}

@@ -408,7 +408,6 @@ def test_a_file_that_cannot_be_used_is_told_in_one_line(folder, reidsim_, case):
         (["data.csv", "--cost", "inf"], "--cost: amount out of range; found inf"),
         (["data.csv", "--quasi-identifier", "agr"], "did you mean 'age'?"),
         (["data.csv", "-o", "taken"], "folder is not empty"),
-        (["data.csv", "--hierarchy", "age"], "--hierarchy: no column"),
         (["data.csv", "--hierarchy", "age=a.csv", "--hierarchy", "age=b.csv"], "--hierarchy: column named twice"),
     ],
 )

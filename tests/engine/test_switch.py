@@ -1,6 +1,5 @@
 """Switch points, against playing every policy at many values."""
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -244,7 +243,7 @@ def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
         ("economics.los", {}, r"clinic\.toml: --key: not a payoff parameter of the scenario; found 'economics\.los'"),
         ("economics.cost", {"link_gain": True}, "--link-gain: the gain can be linked to the loss only"),
         ("economics.loss", {"low": 5.0, "high": 2.0}, "--from, --to: invalid range; found '5 to 2'"),
-        ("economics.loss", {"high": math.inf}, "--from, --to: invalid range"),
+        ("economics.loss", {"high": np.inf}, "--from, --to: invalid range"),
     ],
 )  # fmt: skip
 def test_impossible_options_are_refused_in_one_line(clinic, key, options, says):

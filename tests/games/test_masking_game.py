@@ -30,6 +30,7 @@ from reidsim.games.masking.searches import (
     masking_backward_induction,
     same_strategy,
 )
+from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.lattice import MaskingSpace
@@ -237,6 +238,18 @@ def test_three_stage_games_equal_plain_loops(no_attack, overconfident, data):
     choice = best_first(small.game, no_attack=no_attack)
     expected = [0.0 if (s := plain.solve(no_attack)) is None else plain.payoff(s) for plain in small.plain]
     np.testing.assert_allclose(small.game.evaluate(choice).publisher_payoff, expected, atol=1e-9)
+
+
+@given(small_worlds())
+def test_without_inference_the_search_finds_the_best_of_all_strategies(small):
+    """The linked state stands between attributes that can only be released or masked."""
+    attack = replace(small.game.attack, stages=(replace(small.game.attack.identify, on=("state",)),))
+    game = MaskingGame(small.space, attack, small.game.world, 100.0, 150.0)
+    assert game.is_compiled
+    found = best_first(game)
+    alternatives = [replace(found, strategies=np.full(game.n_records, each)) for each in range(game.space.size)]
+    every = [evaluate(game.record_game, choice).publisher_payoff for choice in alternatives]
+    np.testing.assert_allclose(game.evaluate(found).publisher_payoff, np.max(every, axis=0), atol=1e-9)
 
 
 @examples(30)
