@@ -562,20 +562,21 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
     chunk, parts = max(1, _CHUNK // size), []
     for begin in range(0, n, chunk):
         rows = np.arange(begin, min(begin + chunk, n))
-        utility, success = np.empty((2, len(rows), size))
+        by_strategy = np.empty((2, size, len(rows)))
         for strategy in range(size):
-            utility[:, strategy] = space.utility(strategy, rows)
-            success[:, strategy] = 1.0 / linker.link(strategy, rows).group_sizes
+            by_strategy[0, strategy] = space.utility(strategy, rows)
+            by_strategy[1, strategy] = 1.0 / linker.link(strategy, rows).group_sizes
             if minimum is not None:
                 # A success probability that is not below any other excludes the strategy.
-                success[~space.at_least(strategy, minimum[rows]), strategy] = np.inf
+                by_strategy[1, strategy, ~space.at_least(strategy, minimum[rows])] = np.inf
+        utility, success = np.ascontiguousarray(by_strategy.swapaxes(1, 2))
         orders = np.argsort(-utility, axis=1, kind="stable")
         record, place = np.nonzero(_undominated(utility, success, orders))
         keep = orders[record, place]
         parts.append((np.bincount(record, minlength=len(rows)), keep, utility[record, keep], success[record, keep]))
     per_record, strategies, utility, success = map(np.concatenate, zip(*parts, strict=True))
     start = np.append(0, np.cumsum(per_record))
-    return Options(start, strategies, utility, success, space.generalization_intensity(strategies))
+    return Options(start, strategies, utility, success, space.generalization_intensity(np.arange(size))[strategies])
 
 
 @compiled()

@@ -201,7 +201,7 @@ class GroupSizes:
             kept = [s for s in sources if s == 0 or s in self._kept]
             source = min(kept, key=lambda s: len(self.table(s).cell), default=source)
         below = self.table(source)
-        columns = self._lattice.groups_at(strategy, (codes[below.cell] for codes in self._cells.T))
+        columns = self._lattice.groups_at(strategy, (codes.take(below.cell) for codes in self._cells.T))
         groups, place = numbered(row_keys(columns, len(below.cell)))
         cell, inverse = np.empty(len(groups), dtype=np.intp), place.astype(np.int32)
         cell[inverse] = below.cell

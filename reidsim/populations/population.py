@@ -250,7 +250,7 @@ def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
     # For small non-negative numbers, counting gives the same result as sorting in a tenth of the time.
     met = np.zeros(size, dtype=np.bool_)
     met[values] = True
-    return np.flatnonzero(met), (np.cumsum(met) - 1)[values]
+    return np.flatnonzero(met), np.cumsum(met)[values] - 1
 
 
 def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

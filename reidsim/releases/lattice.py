@@ -180,7 +180,7 @@ class GeneralizationLattice(StrategySpace):
         `columns` has the codes of the values, one array per attribute.
         """
         attributes = zip(self.hierarchies, self.levels(strategy), columns, strict=True)
-        return [hierarchy.groups[level][codes] for hierarchy, level, codes in attributes]
+        return [hierarchy.groups[level].take(codes) for hierarchy, level, codes in attributes]
 
     def index(self, levels: Sequence[int]) -> int:
         """Return the number of the strategy with these levels, one per attribute.
@@ -251,7 +251,8 @@ class GeneralizationLattice(StrategySpace):
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
                 loss += losses[level] if rows is None else losses[level][rows]
-        return np.where(loss > NO_BENEFIT, 0.0, 1.0 - loss)
+        loss[loss > NO_BENEFIT] = 1.0
+        return 1.0 - loss
 
     @cached_property
     def _average_losses(self) -> tuple[list[float], ...]:
