@@ -197,7 +197,7 @@ class TypesAdversary:
         responses = [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
 
         def stacked(name: str) -> Any:
-            return np.stack([getattr(reply, name) for reply in responses])
+            return np.array([getattr(reply, name) for reply in responses])
 
         weights = np.array([each.weight for each in self.types])
         present = weights > 0

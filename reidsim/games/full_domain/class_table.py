@@ -452,7 +452,6 @@ def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
     return part(merged, 0, starts[levels]), starts
 
 
-@compiled()
 def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool_]) -> tuple[ClassTable, int]:
     """Raise one attribute by some levels, and drop classes whose prefix is not kept.
 
@@ -476,21 +475,14 @@ def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool
     int
         Number of records in the classes dropped.
     """
-    keys, shift, parents = table.keys, field.shift, field.parents[step]
-    row, of_prefix = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
-    n, number, dropped, last = 0, -1, 0, -1
-    for i in range(len(keys)):
-        prefix = keys[i] >> shift
-        raised = (prefix & ~field.mask) | parents[prefix & field.mask]
-        number += raised != last
-        last = raised
-        row[n], of_prefix[n] = i, number
-        n += kept[number]
-        dropped += table.released[i] * (1 - kept[number])
-    if n == 0:
+    prefix = table.keys >> field.shift
+    raised = (prefix & ~field.mask) | field.parents[step][prefix & field.mask]
+    # Siblings are neighbours, so raised prefixes are in ascending order.
+    rows = np.flatnonzero(kept[np.cumsum(np.diff(raised, prepend=raised[:1]) != 0)])
+    dropped = int(table.released.sum() - table.released[rows].sum())
+    if not len(rows):
         return part(table, 0, 0), dropped
-    order = row[:n]
-    if step:
-        raised_keys = of_prefix[:n] << shift | keys[order] & ((1 << shift) - 1)
-        order = order[np.argsort(raised_keys, kind="mergesort")]
+    raised_keys = raised[rows] << field.shift | table.keys[rows] & ((1 << field.shift) - 1)
+    # Timsort takes linear time if the keys consist of few ascending runs.
+    order = rows[np.argsort(raised_keys, kind="stable")]
     return raise_classes(table, order, field, step)[0], dropped

@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, OneShotAdversary, Response
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, OneShotAdversary
 from reidsim.core.numerics import compiled
 from reidsim.games.composite import TypesAdversary, payoff_of_withholding, with_each
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
@@ -547,40 +548,46 @@ class AnyAdversaryGame(FullDomainGame):
         minus the expected loss from its earlier releases. The number of attacked records is expected.
         """
         outcome = self.record_game.outcome(visit.node, self.cells)
-        ahead = outcome.publisher_payoff - self._withheld
-        kept = self._pays(ahead, self.record_game.tie(self.cells), outcome.response)
+        payoff, response = outcome.publisher_payoff, outcome.response
+        kept = self._pays(payoff - self._withheld, self.record_game.tie(self.cells), response.invited)
         if self.admissible is not None:
             kept &= self.admissible.at(visit.node, self.cells)
-        return _outcomes(kept, outcome.publisher_payoff, outcome.response, self._withheld)
+        return _outcomes(kept, payoff, self._withheld, response.attack_probability, response.adversary_payoff)
 
     def of_classes(self, table: ClassTable) -> Floats:
         """Return the outcome of a record of each class of `table`, shape (4, n_classes).
 
         For the rows see `record_outcomes`. This requires `by_size`. A group size below 1 counts as 1.
         """
-        game, sizes = self.record_game, np.maximum(table.people, 1.0)
+        game = self.record_game
+        # Many classes have the same size, and each size needs one reply.
+        place, sizes = pd.factorize(np.maximum(table.people, 1.0))
         response = game.adversary.respond(Linkage(sizes, sizes))
-        payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * response.reidentified
-        return _outcomes(self._pays(payoff, game.tie()[0], response), payoff, response, 0.0)
+        payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * response.reidentified[place]
+        kept = self._pays(payoff, game.tie(np.zeros(1, dtype=np.intp)), response.invited[place])
+        return _outcomes(kept, payoff, 0.0, response.attack_probability[place], response.adversary_payoff[place])
 
-    def _pays(self, ahead: Floats, tie: Floats, response: Response) -> NDArray[np.bool_]:
+    def _pays(self, ahead: Floats, tie: Floats, invited: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return whether each record is kept rather than suppressed.
 
         `ahead` is its payoff less the payoff of suppression, and `tie` the tie tolerance. A record is kept if `ahead`
-        exceeds `tie`. In the No-Attack game, it is kept if no attack on it pays and `ahead` is at least ``-tie``.
+        exceeds `tie`. In the No-Attack game, it is kept if no attack on it pays (`invited`) and `ahead` is at least
+        ``-tie``.
         """
         # An adversary who makes errors may attack without an expected profit, so that sharing a record causes a loss.
-        return ~response.invited & (ahead >= -tie) if self.no_attack else ahead > tie
+        return ~invited & (ahead >= -tie) if self.no_attack else ahead > tie
 
     @cached_property
     def _withheld(self) -> Floats:
         return payoff_of_withholding(self.record_game, self.cells)
 
 
-def _outcomes(kept: NDArray[np.bool_], payoff: Floats, response: Response, withheld: Floats | float) -> Floats:
-    attacked = np.where(kept, response.attack_probability, 0.0)
-    gained = np.where(kept, response.adversary_payoff, 0.0)
-    return np.array([np.where(kept, payoff, withheld), ~kept, attacked, gained])
+def _outcomes(
+    kept: NDArray[np.bool_], payoff: Floats, withheld: Floats | float, attacked: Floats, gained: Floats
+) -> Floats:
+    return np.array(
+        [np.where(kept, payoff, withheld), ~kept, np.where(kept, attacked, 0.0), np.where(kept, gained, 0.0)]
+    )
 
 
 def eager(game: RecordGame) -> RecordGame:
