@@ -105,11 +105,11 @@ class ThreadOfPipes:
 
     def __init__(self, command, **_):
         (inbox, stdin), (stdout, outbox) = os.pipe(), os.pipe()
-        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
-        threading.Thread(target=self.run, args=(os.fdopen(inbox, "rb"), os.fdopen(outbox, "wb")), daemon=True).start()
+        self.stdin, self.stdout, self.outbox = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb"), os.fdopen(outbox, "wb")
+        threading.Thread(target=self.run, args=(os.fdopen(inbox, "rb"), self.outbox), daemon=True).start()
 
     def run(self, inbox, outbox):
-        with inbox, outbox, contextlib.suppress(EOFError):
+        with inbox, outbox, contextlib.suppress(EOFError, SystemExit):
             work, message = pickle.load(inbox), READY  # noqa: S301 - written by this process
             while True:
                 pickle.dump(message, outbox)
@@ -118,6 +118,7 @@ class ThreadOfPipes:
 
     def kill(self):
         self.stdin.close()
+        self.outbox.close()
 
     def wait(self):
         return 0
@@ -131,14 +132,24 @@ def test_there_are_as_many_processes_as_workers_or_runs(monkeypatch, workers, ru
     assert len(started) == processes
 
 
-@pytest.mark.deep
-@pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
-def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process_left):
+POSIX = pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
+
+
+@pytest.mark.parametrize(
+    ("timeout", "end"),
+    [(0.5, "ended with code 0"), pytest.param(2, "was ended by SIGKILL", marks=(pytest.mark.deep, POSIX))],
+    ids=["threads", "processes"],
+)
+def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process_left, monkeypatch, timeout, end):
+    if end == "ended with code 0":
+        monkeypatch.setattr(subprocess, "Popen", ThreadOfPipes)
+        monkeypatch.setattr(os, "kill", lambda *_: sys.exit())
     work = Square(raises=(3,), kills=(5,), kills_once=(7,), hangs=(9,), folder=str(tmp_path))
-    found = outcomes_of(ProcessExecutor(2, timeout=2), work, 16)
+    found = outcomes_of(ProcessExecutor(2, timeout=timeout), work, 16)
     check_squares(found, but=(3, 5, 9))
     assert {number: found[number].state for number in (3, 5, 9)} == {3: "failed", 5: "killed", 9: "timeout"}
-    assert found[5].error == "the process that executed the run was ended by SIGKILL, twice"
+    assert found[5].error == f"the process that executed the run {end}, twice"
+    assert (found[9].error, found[9].seconds) == (f"the run took more than {timeout} s", timeout)
     # Only tasks whose worker died were started twice.
     begun = Counter((tmp_path / "begun.txt").read_text().split())
     assert {number for number, times in begun.items() if times > 1} == {"5", "7"}
