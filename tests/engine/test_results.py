@@ -27,7 +27,7 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.engine.results import add_figures, next_free_folder, open_to_group, write_results
+from reidsim.engine.results import add_figures, next_free_folder, open_to_group, scenario_hash, write_results
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 KINDS = {("w", "30", "N1"): "A", ("m", "30", "N1"): "B", ("m", "31", "N1"): "C", ("w", "33", "S2"): "D"}
@@ -156,7 +156,7 @@ def test_records_that_cannot_be_shared_without_attack_are_withheld(town):
 # The manifest.
 
 
-def test_the_manifest_holds_the_scenario_its_size_and_its_solver(manifest, town):
+def test_the_manifest_holds_the_scenario_its_size_and_its_solver(manifest, town, caplog):
     content = manifest["content"]
     assert content["title"] == "Patients of a small town"
     assert content["economics"] == {"benefit": 100, "loss": 60, "cost": 10}
@@ -168,9 +168,13 @@ def test_the_manifest_holds_the_scenario_its_size_and_its_solver(manifest, town)
         "node": [], "gap": 0, "nodes_evaluated": 18, "solver": "backward-induction", "proved_optimal": True,
         "strategies_evaluated_per_record": 18, "withheld": 0,
     }  # fmt: skip
-    first, same = reidsim.run(town).manifest, reidsim.run(town).manifest
-    other = reidsim.run(town, overrides={"economics.cost": 11}).manifest
-    assert first["scenario_hash"] == same["scenario_hash"] != other["scenario_hash"]
+    assert scenario_hash(dict(reversed(content.items()))) == manifest["scenario_hash"]
+    with caplog.at_level("INFO", logger="reidsim"):
+        other = reidsim.run(town, overrides={"economics.cost": 11})
+    assert other.manifest["scenario_hash"] != reidsim.run(town).manifest["scenario_hash"]
+    assert repr(other) == "RunResult('town': basic, no-attack)"
+    messages = [each.getMessage().partition(" in ")[0] for each in caplog.records]
+    assert messages[1:] == ["town: data read", "town: policies evaluated"]
 
 
 def test_the_content_of_a_manifest_can_be_run_again(manifest, records, town, monkeypatch):
