@@ -124,6 +124,9 @@ def test_rows_that_fit_are_those_of_plain_counting(data):
     assert found.tolist() == [plain.rows_that_fit(i, strategies) for i in range(len(plain.records))]
     wide, narrow = (linker.with_strategies(np.array(strategies, dtype)).link(0) for dtype in (np.int64, np.int32))
     assert narrow.group_sizes.tolist() == wide.group_sizes.tolist()
+    form = max(strategies)
+    whole = linker.with_strategies(np.full(len(strategies), form)).link(0)
+    assert form < 0 or linker.link(form).group_sizes.tolist() == whole.group_sizes.tolist()
     weights = np.arange(1.0, len(strategies) + 1)
     # Three equal rows with one weight each equal one row with their total weight.
     weighed = linker.rows.weight_of_entries(np.array(strategies), weights)

@@ -80,7 +80,9 @@ def test_payoffs_are_of_replications_if_there_are_several_and_of_records_if_not(
 
 
 def test_subjects_who_are_attacked_stand_on_the_right_and_those_who_mask_most_on_the_left():
-    ((top, centre, side),) = panels(strategy_map(RECORDS, ["masking"]))
+    figure = strategy_map(RECORDS, ["masking"])
+    assert not misplaced(figure)
+    ((top, centre, side),) = panels(figure)
     cells = levels_drawn(centre)
     # Records 1 (masks both), 0 (masks the state), 2 (age in a group), 3 (attacked).
     black, white = [0, 0, 0], [255, 255, 255]

@@ -72,6 +72,9 @@ def test_pareto_front_and_best_nodes(small):
         assert any(p >= payout - 1e-7 and a <= attacked for p, a in zip(front.payout, front.attacked, strict=True))
     best = best_nodes(nodes, 3)
     assert best.payout.tolist() == sorted((p for p, _ in pairs), reverse=True)[:3]
+    # Of payouts that differ by rounding, the node with the lower number comes first.
+    rounded = nodes.iloc[[0, 0]].assign(nodes=[0, 1], payout=[2e6, 2e6 + 1e-8], feasible=True)
+    assert best_nodes(rounded, 2).nodes.tolist() == [0, 1]
 
 
 @examples(150)
