@@ -1,9 +1,11 @@
 """Scenario discovery: known boxes, with their coverage and density."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from reidsim.engine.stress.analyses import find_boxes
+from reidsim.engine.stress.analyses import Outcomes, box_table, find_boxes
+from reidsim.scenarios.schema import DiscoverySection, UncertaintySection
 
 
 @pytest.fixture
@@ -56,3 +58,14 @@ def test_nothing_bad_everything_bad_and_nothing_to_tell_apart(points):
     assert everything.drop(columns=["low", "high"]).values.tolist() == [[1, "", 1.0, 1.0, 1.0]]
     rare = np.arange(400) % 10 == 0
     assert find_boxes(["a"], np.zeros((400, 1)), rare).empty
+
+
+def test_a_text_has_an_indicator_of_each_value():
+    uncertainty = UncertaintySection(parameters={"who": {"distribution": "discrete", "values": ("one", "other")}})
+    outcomes = pd.DataFrame({"point": range(27), "policy": "basic", "risk": [1.0, 0.0, 0.0] * 9})
+    section, points = DiscoverySection(output="risk", above=0.5), pd.DataFrame({"who": ["one", "other", "other"] * 9})
+    table = box_table(points, uncertainty, Outcomes(outcomes, pd.DataFrame()), ("basic",), section)
+    (row,) = table.to_dict("records")
+    # Two equally good splits.
+    assert {"who = one": row["low"], "who = other": row["high"]}[row["parameter"]] == 0.5
+    assert (row["share_bad"], row["coverage"], row["density"]) == (pytest.approx(1 / 3), 1.0, 1.0)

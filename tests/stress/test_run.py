@@ -150,6 +150,7 @@ BAD = [
     ('[stress]\npolicies = ["safe-harbor"]\n', r"stress\.policies: not a policy of the scenario.*safe-harbor"),
     ("[stress.sensitivity]\nsamples = 100\n", r"stress\.sensitivity\.samples: .*found 100; expected 64 or 128"),
     ("[stress.discovery]\n", r"stress\.discovery.*below or above"),
+    ('[stress.discovery]\nbelow = 1\noutput = "gap"\n', r"stress\.discovery\.output: not an output of .* found 'gap'"),
     ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: no values to vary"),
     (
         '[[stress.beliefs]]\nkey = "economics.benefit"\ntrue = [1]\n',
