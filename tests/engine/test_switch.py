@@ -158,7 +158,7 @@ def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
     assert row["value"] == pytest.approx(crossing, rel=1e-12)
     assert (row["below"], row["above"], row["precision"]) == ("no-protection", "suppress-all", 0.0)
     assert row["times_own"] == pytest.approx(crossing / 300)
-    # The gain was fixed; with a linked gain the value would differ.
+    assert result.best_now == ("no-protection" if crossing > 300 else "suppress-all")
     assert result.intervals["gain_low"].tolist() == [300.0, 300.0]
     linked = switch_loaded(loaded, "economics.loss", high=5_000.0, link_gain=True)
     assert linked.intervals["gain_low"].tolist() == linked.intervals["low"].tolist()
