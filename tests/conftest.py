@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import subprocess
 import sys
 from collections import defaultdict
 from functools import cache
@@ -169,6 +170,21 @@ def work(tmp_path, monkeypatch):
     shutil.copytree(REPOSITORY / "tests" / "scenarios" / "town", tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"
+
+
+@pytest.fixture
+def disk(work, request):
+    """Return a folder mounted as a separate disk in memory, of the size that the module names as DISK."""
+    folder = work / "disk"
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", f"size={request.module.DISK}", "tmpfs", str(folder)]
+    mounted = shutil.which("mount") and subprocess.run(["mount", *options], capture_output=True, check=False)
+    if not mounted or mounted.returncode:
+        pytest.skip("no disk may be mounted")
+    yield folder
+    # A pyarrow error keeps its file open.
+    gc.collect()
+    subprocess.run(["umount", str(folder)], check=True)
 
 
 @cache

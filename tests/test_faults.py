@@ -1,9 +1,7 @@
 """Faults around a command: streams, disks, damaged files, settings, workers."""
 
-import gc
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -119,21 +117,7 @@ def test_reports_and_shared_files_are_private_whatever_new_files_are(work):
 
 # Disks.
 
-
-@pytest.fixture
-def disk(work):
-    """Return a folder mounted as a separate 16 KiB disk in memory."""
-    folder = work / "disk"
-    folder.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("no disk may be mounted")
-    yield folder
-    # A pyarrow error keeps its file open.
-    gc.collect()
-    subprocess.run(["umount", str(folder)], check=True)
+DISK = "16k"
 
 
 def test_a_population_that_does_not_fit_on_the_disk_is_told(disk):

@@ -28,6 +28,7 @@ SWEEP = 'sweep.values={"economics.loss"={from=1,to=200,points=400}}'
 POINTS = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 400}}}
 FEW_POINTS = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 40}}}
 RUN = [sys.executable, "-m", "reidsim", "run", "town.toml", "--set", SWEEP]
+DISK = "4m"
 pytestmark = [pytest.mark.deep, pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")]
 
 
@@ -182,22 +183,6 @@ class Stopping:
     def execute(self, work, tasks):
         yield [attempt(work, task) for task in tasks[: self.runs]]
         raise KeyboardInterrupt
-
-
-@pytest.fixture
-def disk(work):
-    """Return a folder mounted as a separate 4 MB disk in memory."""
-    folder = work / "disk"
-    folder.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("no disk may be mounted")
-    yield folder
-    # A pyarrow error keeps its file open.
-    gc.collect()
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_folder_that_may_only_be_read_is_reported_in_a_line(disk, plain_few):

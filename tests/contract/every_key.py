@@ -157,6 +157,20 @@ def changed(content: Mapping[str, Any], key: str, value: object) -> dict[str, An
     return other
 
 
+def edited(content: Mapping[str, Any], **changes: object) -> dict[str, Any]:
+    """Return the content with other values by key path (``__`` for the dot); the value None removes a key."""
+    other = {key: value for key, value in deepcopy(dict(content)).items() if value is not None}
+    for path, value in changes.items():
+        *sections, last = path.split("__")
+        table = other
+        for section in sections:
+            table = table.setdefault(section, {})
+        table[last] = value
+        if value is None:
+            del table[last]
+    return other
+
+
 def verdict(content: Mapping[str, Any], before: Mapping[str, Any], key: str, values: list[object], folder: Path) -> str:
     """Return a key's effect: ``changes``, ``refused``, ``nothing`` or ``untried``.
 

@@ -1,8 +1,7 @@
 """The schema of masking scenarios: defaults, and rules on sections."""
 
-import copy
-
 import pytest
+from every_key import edited
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import validated
@@ -25,26 +24,8 @@ FROM_FILES = {
 }
 
 
-def changed(content, **changes):
-    """Return content with values replaced by key path (``__`` for the dot).
-
-    The value None removes a key.
-    """
-    content = {key: value for key, value in copy.deepcopy(content).items() if value is not None}
-    for path, value in changes.items():
-        *sections, last = path.split("__")
-        table = content
-        for section in sections:
-            table = table.setdefault(section, {})
-        if value is None:
-            table.pop(last)
-        else:
-            table[last] = value
-    return content
-
-
 def scenario(content=SMALLEST, **changes):
-    return validated(MaskingScenario, changed(content, **changes), "any.toml")
+    return validated(MaskingScenario, edited(content, **changes), "any.toml")
 
 
 # Rules.

@@ -1,10 +1,10 @@
 """The scenario schema: defaults, rules between sections, and the JSON Schema."""
 
-import copy
 import tomllib
 from pathlib import Path
 
 import pytest
+from every_key import edited
 from found import at_least
 
 from reidsim.core.errors import InputError
@@ -24,26 +24,8 @@ SMALLEST = {
 }
 
 
-def changed(content, **changes):
-    """Return content with values replaced by key path (``__`` for the dot).
-
-    The value None removes a key.
-    """
-    content = copy.deepcopy(content)
-    for path, value in changes.items():
-        *sections, last = path.split("__")
-        table = content
-        for section in sections:
-            table = table.setdefault(section, {})
-        if value is None:
-            del table[last]
-        else:
-            table[last] = value
-    return content
-
-
 def scenario(content=SMALLEST, **changes):
-    return validated(TablesScenario, changed(content, **changes), "any.toml")
+    return validated(TablesScenario, edited(content, **changes), "any.toml")
 
 
 # Defaults that the scenario files omit.
@@ -135,7 +117,7 @@ def test_the_schema_accepts_every_bundled_scenario():
     ids=str,
 )
 def test_the_schema_refuses_what_loading_refuses(changes):
-    content = changed(SMALLEST, **changes)
+    content = edited(SMALLEST, **changes)
     assert not schema_accepts(content)
     with pytest.raises(InputError):
         validated(TablesScenario, content, "any.toml")
