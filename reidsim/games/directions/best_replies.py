@@ -389,7 +389,7 @@ def best_release(
 
 
 def _valid(game: RecordGame, strategies: Strategies, constraint: Constraint, limits: PersonLimits | None) -> Strategies:
-    """Return strategies (n_records,) of which those that break the constraint are withheld."""
+    """Withhold the records that break the constraint; return the strategies, shape (n_records,)."""
     while True:
         kept = strategies if limits is None else limits.without_exceeding(strategies)
         # Replies may also depend on properties of a record other than its payoff parameters.
