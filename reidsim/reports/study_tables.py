@@ -232,7 +232,7 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
         table["words"] = table.groupby(["policy", "box"], observed=True)["words"].transform(" and ".join)
         heading = f"{title}: where {measures[str(table['output'].iloc[0])].in_text} is bad"
         rows = table.drop_duplicates(["policy", "box"])
-        yield table_of(heading, rows, _BOXES, "boxes of a classification tree", ("box",))
+        yield table_of(heading, rows, _BOXES, "boxes found by PRIM (patient rule induction)", ("box",))
     if "guarantee" in tables:
         heading = f"{title}: errors that break the guarantee"
         caption = "first value at which an attack on a record believed safe is profitable"

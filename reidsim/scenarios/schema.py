@@ -701,7 +701,7 @@ class RobustnessSection(Section):
 class DiscoverySection(Section):
     """Scenario discovery: boxes of parameter values with mostly bad outcomes.
 
-    The boxes are computed from the points of the robustness analysis.
+    The boxes are computed by PRIM (patient rule induction) from the points of the robustness analysis.
 
     Attributes
     ----------
@@ -714,7 +714,7 @@ class DiscoverySection(Section):
     above
         outcomes above this value are bad
     restrictions
-        largest number of bounds of a box
+        largest number of parameters that bound a box
     smallest
         smallest share of the points that a box contains
     """

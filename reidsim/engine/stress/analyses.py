@@ -40,9 +40,6 @@ Floats = NDArray[np.float64]
 PAYOFF = PUBLISHER_PAYOFF.column
 # Payoffs that differ by less than this fraction of the largest payoff count as equal.
 _SAME = 1e-12
-BOX_COLUMNS = ("box", "parameter", "low", "high", "coverage", "density", "share_of_points")
-# A box is returned if at least this share of its points is bad.
-_PREVAIL = 0.5
 GUARANTEE_COLUMNS = ("policy", "parameter", "believed", "breaking", "error", "relative_error", "share_safe")
 # Limits of the search for a bracket (doublings reach from cents to 10^15) and of the bisection (to the last digits).
 _DOUBLINGS, _HALVINGS = 64, 80
@@ -223,111 +220,6 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[schema.Criter
         for criterion, robust in choices.items()
     ]
     return pd.concat(parts, ignore_index=True).astype({"criterion": "category", "strategy": "category"})
-
-
-# Scenario discovery: boxes of parameter values in which an outcome is bad. A classification tree (CART, from
-# scikit-learn) splits the points of the uncertainty set into boxes. Boxes in which at least half of the points are bad
-# are returned with the three measures of Bryant & Lempert 2010, Thinking inside the box, Technological Forecasting and
-# Social Change 77: coverage (share of all bad points that lie inside), density (share of the points inside that are
-# bad) and the number of parameters that bound the box.
-
-
-def find_boxes(
-    parameters: list[str], points: Floats, bad: NDArray[np.bool_], *, restrictions: int = 3, smallest: float = 0.05
-) -> pd.DataFrame:
-    """Return the boxes in which at least half of the points are bad.
-
-    Parameters
-    ----------
-    parameters : list of str
-    points : ndarray of float64, shape (n_points, n_parameters)
-    bad : ndarray of bool, shape (n_points,)
-    restrictions : int
-        Maximum number of splits that lead to a box.
-    smallest : float
-        Minimum share of all points in a box.
-
-    Returns
-    -------
-    DataFrame
-        Columns `BOX_COLUMNS`; one row per box and parameter that bounds it. Boxes are numbered from 1 by decreasing
-        coverage, then density. ``low`` or ``high`` is missing if the box is not bounded on that side; a point is inside
-        if ``low < value <= high``. ``coverage`` and ``density`` are measures of the box, ``share_of_points`` is its
-        share of all points. The table is empty if no point is bad or no box qualifies. If the tree does not split the
-        points (for example, because all are bad), the only box has no bounds and one row with an empty ``parameter``.
-    """
-    from sklearn.tree import DecisionTreeClassifier
-
-    if not bad.any():
-        return pd.DataFrame([], columns=list(BOX_COLUMNS))
-    least = max(1, int(np.ceil(smallest * len(bad))))
-    # The seed makes the choice between equally good splits reproducible.
-    tree = DecisionTreeClassifier(max_depth=restrictions, min_samples_leaf=least, random_state=0)
-    leaf, structure = tree.fit(points, bad).apply(points), tree.tree_
-
-    def boxes(node: int, bounds: dict[int, tuple[float, float]]) -> Iterator[tuple[Any, ...]]:
-        """Yield bounds and measures of each leaf below a node of the tree.
-
-        Measures are coverage, density and share of points. Bounds are (low, high) by index of the parameter; `bounds`
-        are those of the node.
-        """
-        below, above = structure.children_left[node], structure.children_right[node]
-        if below == above:
-            held = leaf == node
-            yield bounds, float((held & bad).sum() / bad.sum()), float(bad[held].mean()), float(held.mean())
-            return
-        feature, threshold = int(structure.feature[node]), float(structure.threshold[node])
-        low, high = bounds.get(feature, (-np.inf, np.inf))
-        yield from boxes(below, {**bounds, feature: (low, threshold)})
-        yield from boxes(above, {**bounds, feature: (threshold, high)})
-
-    prevailing = [each for each in boxes(0, {}) if each[2] >= _PREVAIL]
-    prevailing.sort(key=lambda each: (-each[1], -each[2]))
-    rows = [
-        (number, parameters[column] if box else "", *bounds, *measures)
-        for number, (box, *measures) in enumerate(prevailing, start=1)
-        for column, bounds in sorted(box.items()) or [(0, (np.nan, np.nan))]
-    ]
-    return pd.DataFrame(rows, columns=list(BOX_COLUMNS)).replace([-np.inf, np.inf], np.nan)
-
-
-def box_table(
-    points: pd.DataFrame,
-    uncertainty: schema.UncertaintySection,
-    outcomes: Outcomes,
-    policies: tuple[str, ...],
-    section: schema.DiscoverySection,
-) -> pd.DataFrame:
-    """Return each policy's boxes of parameter values in which an output is bad.
-
-    A point (a row of `points`) is bad if the output in `outcomes` is below `section.below` or, if that is not set,
-    above `section.above`. Points without the output are ignored.
-
-    Returns
-    -------
-    DataFrame
-        One row per policy, box and parameter that bounds the box: ``policy``, ``output``, ``share_bad`` (share of bad
-        points among the points that have the output), and the columns of `find_boxes`. A policy without a box has one
-        row, with box 0, an empty ``parameter`` and missing numbers.
-    """
-    columns, parts = dict[str, list[Any]](), []
-    for key in points.columns:
-        values, distribution = points[key].tolist(), uncertainty.parameters[key]
-        if isinstance(distribution, schema.Discrete) and not are_numbers(values):
-            # One indicator column (0 or 1) per possible value, named ``key = value``.
-            columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
-        else:
-            columns[key] = values
-    names, numbers = [*columns], np.array([*columns.values()], dtype=np.float64).T
-    for policy, values in zip(policies, outcomes.matrix(section.output, policies, len(points)), strict=True):
-        known = np.isfinite(values)
-        bad = (values < section.below if section.below is not None else values > section.above)[known]
-        boxes = find_boxes(names, numbers[known], bad, restrictions=section.restrictions, smallest=section.smallest)
-        if boxes.empty:
-            boxes = pd.DataFrame([(0, "", *[np.nan] * 5)], columns=list(BOX_COLUMNS))
-        share = float(bad.mean()) if known.any() else np.nan
-        parts.append(boxes.assign(policy=policy, output=section.output, share_bad=share))
-    return pd.concat(parts, ignore_index=True)[["policy", "output", "share_bad", *BOX_COLUMNS]]
 
 
 # Belief curves and maps.

@@ -49,6 +49,7 @@ from reidsim.engine.cross_play import CrossPlayOptions, Players
 from reidsim.engine.results import LEVELS, Clock, Result, begun, common_fields
 from reidsim.engine.single_run import check_once
 from reidsim.engine.stress import analyses
+from reidsim.engine.stress.discovery import box_tables
 from reidsim.games.cross_play import Opponent
 from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
 from reidsim.games.solvers import robust_choices
@@ -725,7 +726,7 @@ class _Stress:
         self._tables |= {"regrets": analyses.regret_table(points, policies, payoffs), **strategies}
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
-            self._tables["boxes"] = analyses.box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
+            self._tables |= box_tables(points, uncertainty_of(scenario), outcomes, chosen, discovery)
 
     def _robust_strategies(
         self, points: pd.DataFrame, section: schema.RobustnessSection
@@ -777,8 +778,8 @@ class StressResult(Result):
         The requested tables, in this order: ``sensitivity`` (see `sensitivity_table`), ``samples`` (the outputs of each
         policy at its points), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean
         payoff if the policy is planned anew with the values of each point; missing if points need separate runs),
-        ``regrets``, ``robust_strategies``, ``boxes``, ``belief_curves``, ``policy_map`` and ``guarantee`` (see
-        `regret_table`, `strategy_table`, `box_table`, `curve_table`, `map_table` and `guarantee_table`).
+        ``regrets``, ``robust_strategies``, ``boxes``, ``peeling``, ``belief_curves``, ``policy_map`` and ``guarantee``
+        (see `regret_table`, `strategy_table`, `box_tables`, `curve_table`, `map_table` and `guarantee_table`).
     """
 
     tables: dict[str, pd.DataFrame]
