@@ -122,8 +122,8 @@ def find_boxes(
         ``parameter``.
     peeling : DataFrame
         Columns `PEELING_COLUMNS`; one row per box and step, from step 0 without bounds: the parameter that was peeled,
-        its bounds after the step (``low``, ``high``), the measures of the box after the step, the number of parameters that bound
-        it (``restricted``), and whether it is the ``chosen`` box. The last trajectory may have none.
+        its bounds and the measures of the box after the step, the number of parameters that bound it (``restricted``),
+        and whether it is the ``chosen`` box. The last trajectory may have none.
     """
     boxes, steps, remaining = list[tuple[Any, ...]](), list[tuple[Any, ...]](), np.ones(len(bad), dtype=np.bool_)
     least = max(1, int(np.ceil(smallest * len(bad))))
@@ -181,8 +181,9 @@ def box_tables(
     for policy, values in zip(policies, outcomes.matrix(section.output, policies, len(points)), strict=True):
         known = np.isfinite(values)
         bad = (values < section.below if section.below is not None else values > section.above)[known]
-        limits = {"restrictions": section.restrictions, "smallest": section.smallest}
-        boxes, peeling = find_boxes(names, numbers[known], bad, **limits)
+        boxes, peeling = find_boxes(
+            names, numbers[known], bad, restrictions=section.restrictions, smallest=section.smallest
+        )
         if boxes.empty:
             boxes = pd.DataFrame([(0, "", *[np.nan] * 5)], columns=list(BOX_COLUMNS))
         share = float(bad.mean()) if known.any() else np.nan
