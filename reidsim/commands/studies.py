@@ -257,7 +257,7 @@ def stress(
     changes: arguments.Changes,
     execution: arguments.Execution,
     output: arguments.ResultsOption = None,
-    method: Literal["sobol", "morris"] | None = None,
+    method: Literal["sobol", "morris", "tornado"] | None = None,
     samples: Annotated[int | None, typer.Option(min=2)] = None,
     runs: Path | None = None,
     seed: arguments.SeedOption = None,

@@ -437,7 +437,7 @@ class Scenario(BaseScenario[Any]):
         ranges : mapping of str to (float, float) or mapping, optional
             Bounds of a uniform distribution, or a distribution as in a scenario file, by key path; those of the
             scenario if not given.
-        method : {"sobol", "morris"}, optional
+        method : {"sobol", "morris", "tornado"}, optional
             Method of the sensitivity analysis.
         samples : int, optional
             Number of samples of the sensitivity analysis.

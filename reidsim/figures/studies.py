@@ -543,6 +543,38 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     return figure
 
 
+def tornado_bars(table: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
+    """Draw a tornado chart of the first output, with a panel per policy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table ``tornado`` of a stress test: one row per ``output``, ``policy`` and ``parameter``, with the outputs
+        ``at_low``, ``at_own`` and ``at_high``, and their ``swing``. Rows without a swing are omitted.
+    measures : mapping of str to Measure
+        Measure of each output, by column name.
+
+    Returns
+    -------
+    Figure
+        A bar from the output at the own values to the output at each end of a parameter; the largest swing is on top.
+    """
+    rows = table[(table["output"] == table["output"].iloc[0]) & table["swing"].notna()]
+    look = style.ordered_looks(rows["policy"])
+    figure, every = style.panels(len(look), _COLUMNS, panel=(3.8, 2.9))
+    for policy, axes in zip(look, every, strict=True):
+        own = rows[rows["policy"] == policy][::-1]
+        for column, colour, label in (("at_low", BLUE, "low end"), ("at_high", VERMILION, "high end")):
+            # In grey print, the edge tells bars that overlap apart.
+            width, left = own[column] - own["at_own"], own["at_own"]
+            axes.barh(range(len(own)), width, left=left, color=colour, edgecolor=BLACK, alpha=0.6, label=label)
+        axes.axvline(own["at_own"].iloc[0], color=GREY, linewidth=0.8)
+        axes.set_yticks(range(len(own)), [style.key_words(name) for name in own["parameter"]], fontsize=9)
+        style.label_axes(axes, title=style.policy_name(policy), x=measures[rows["output"].iloc[0]].label, numbers="x")
+    style.legend_below(figure, axes.get_legend_handles_labels()[0])
+    return figure
+
+
 def regret_curves(regrets: pd.DataFrame) -> Figure:
     """Draw the distribution of payoff and regret over the points, by policy.
 

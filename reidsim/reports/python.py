@@ -152,6 +152,8 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
         yield "sensitivity", studies.sensitivity_bars(tables["sensitivity"], measures)
+    if "tornado" in tables and tables["tornado"]["swing"].notna().any():
+        yield "tornado", studies.tornado_bars(tables["tornado"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():
         yield "regrets", studies.regret_curves(tables["regrets"])
     if "belief_curves" in tables:

@@ -176,6 +176,7 @@ _MORRIS = (
     "{mu_star:,.4g} ({sigma:,.4g})",
     "mu_star (sigma): mean change of the output per step of the parameter (and standard deviation)",
 )
+_TORNADO = "output at the low and at the high end of the parameter; all others have their own values"
 # Intervals that are narrower than this, relative to the value, come from runs without random draws and are not shown.
 _DRAWN = 1e-9
 _CRITERIA = {
@@ -219,6 +220,14 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
     tables = result.tables
     if "sensitivity" in tables:
         yield from _sensitivity(tables["sensitivity"], title, measures)
+    if "tornado" in tables:
+        for output, rows in tables["tornado"].groupby("output", sort=False, observed=True):
+            measure = measures[str(output)]
+            texts = [
+                f"{measure.text(low)} to {measure.text(high)}"
+                for low, high in zip(rows["at_low"], rows["at_high"], strict=True)
+            ]
+            yield _by_policy(f"{title}: {measure.in_text}", rows.assign(text=texts), _TORNADO)
     if "robustness" in tables:
         table = tables["robustness"]
         table = table.assign(**table[_MARKS].apply(lambda marks: marks.map({True: "*", False: ""})))
@@ -242,14 +251,17 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
 def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     form, caption = _SOBOL if "total" in set(indices["index"]) else _MORRIS
     for output, rows in indices.groupby("output", sort=False, observed=True):
-        policies, parameters = rows["policy"].unique(), rows["parameter"].unique()
         single = rows[rows["other"] == ""]
         values = single.pivot(index=["parameter", "policy"], columns="index", values="value").reset_index()
         values["text"] = [text for (text,) in texts_of(values, form)]
-        cells = values.pivot(index="parameter", columns="policy", values="text").loc[parameters, policies]
-        heading = f"{title}: {measures[str(output)].in_text}"
-        shown = cells.reset_index().astype(str).to_numpy().tolist()
-        yield titled_table(heading, ["", *policies], caption, rows=shown)
+        yield _by_policy(f"{title}: {measures[str(output)].in_text}", values, caption)
+
+
+def _by_policy(title: str, rows: pd.DataFrame, caption: str) -> Table:
+    """Return a terminal table of column ``text``, with a row per parameter and a column per policy."""
+    policies, parameters = rows["policy"].unique(), rows["parameter"].unique()
+    cells = rows.pivot(index="parameter", columns="policy", values="text").loc[parameters, policies]
+    return titled_table(title, ["", *policies], caption, rows=cells.reset_index().astype(str).to_numpy().tolist())
 
 
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:

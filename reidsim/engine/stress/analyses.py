@@ -165,29 +165,30 @@ def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) 
     return pd.DataFrame({**measures, **marks})
 
 
-def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats) -> pd.DataFrame:
-    """Return payoff and regret of each policy at each point.
+def regret_table(points: pd.DataFrame, policies: tuple[str, ...], outputs: Mapping[str, Floats]) -> pd.DataFrame:
+    """Return outputs and regret of each policy at each point.
 
     Parameters
     ----------
     points : DataFrame
     policies : tuple of str
-    payoffs : ndarray of float64, shape (n_policies, n_points)
-        Publisher's payoff per record; NaN if a run failed.
+    outputs : mapping of str to ndarray of float64, shape (n_policies, n_points)
+        Outputs by column, among them the publisher's payoff per record; NaN if a run failed.
 
     Returns
     -------
     DataFrame
         One row per point and policy: ``point`` (row number in `points`, from 0), the point's value of each key path,
-        ``policy``, ``publisher_payoff``, ``regret`` (the highest payoff at the point minus the policy's) and ``best``
+        ``policy``, the outputs, ``regret`` (the highest payoff at the point minus the policy's) and ``best``
         (whether the policy has the highest payoff; of ties, only the first policy). At points where a payoff is
         missing, ``regret`` is missing and ``best`` False for all policies.
     """
+    payoffs = outputs[PAYOFF]
     best, _ = best_policies(payoffs)
     found = {
         "point": np.repeat(np.arange(len(points)), len(policies)),
         "policy": list(policies) * len(points),
-        PAYOFF: payoffs.T.ravel(),
+        **{column: values.T.ravel() for column, values in outputs.items()},
         "regret": regret(payoffs).T.ravel(),
         "best": (best[:, None] == np.arange(len(policies))).ravel(),
     }
@@ -380,6 +381,7 @@ def _by_bisection(plan: Any, weights: NDArray[np.int64], believed: EconomicsSect
     return float(np.average(safe, weights=weights)), cost, gain
 
 
+TORNADO_COLUMNS = ("policy", "output", "parameter", "low", "high", "at_low", "at_own", "at_high", "swing")
 INDEX_COLUMNS = ("index", "parameter", "other", "value", "low", "high", "blocks", "blocks_left_out")
 # Minimum share of usable blocks for computing indices.
 _ENOUGH = 0.5
@@ -528,6 +530,64 @@ def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataF
             rows.append(("second-order", names[i], names[j], *bounds))
     table = pd.DataFrame(rows, columns=list(INDEX_COLUMNS[:-2])).astype(dict.fromkeys(("value", "low", "high"), float))
     return table.assign(blocks=int(whole.sum()), blocks_left_out=int((~whole).sum()))
+
+
+def ends_of(distribution: schema.Distribution) -> tuple[Any, Any]:
+    """Return the low and the high end of a distribution.
+
+    On a side without a bound, it is the quantile that leaves out a tail of probability `_TAIL`. Of discrete values, the
+    ends are the smallest and the largest number; of values that are not all numbers, the first and the last.
+    """
+    if isinstance(distribution, schema.Discrete):
+        values = sorted(distribution.values) if are_numbers(distribution.values) else distribution.values
+        return values[0], values[-1]
+    bounds = distribution.low, distribution.high
+    tails = quantiles(distribution, np.array([_TAIL, 1 - _TAIL])).tolist()
+    low, high = (tail if bound is None else bound for bound, tail in zip(bounds, tails, strict=True))
+    return (round(low), round(high)) if distribution.whole else (low, high)
+
+
+def tornado_points(uncertainty: schema.UncertaintySection, own: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the points of a tornado chart, one column per key path.
+
+    The first row has the scenario's own values (`own`, by key path). Two rows follow for each parameter: its low and
+    its high end (see `ends_of`), with all other parameters at their own values.
+    """
+    ends = ({key: end} for key, each in uncertainty.parameters.items() for end in ends_of(each))
+    return pd.DataFrame([{**own, **change} for change in ({}, *ends)]).astype(object)
+
+
+def tornado_table(
+    points: pd.DataFrame, outcomes: Outcomes, policies: tuple[str, ...], outputs: Sequence[str]
+) -> pd.DataFrame:
+    """Return the outputs at both ends of each parameter, the parameter with the largest effect first.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Points in the order of `tornado_points`.
+    outcomes : Outcomes
+    policies : tuple of str
+    outputs : sequence of str
+
+    Returns
+    -------
+    DataFrame
+        One row per output, policy and parameter, columns `TORNADO_COLUMNS`, by decreasing ``swing``: ``low`` and
+        ``high`` are the ends of the parameter; ``at_low``, ``at_own`` and ``at_high`` the outputs at the ends and at
+        the scenario's own value; ``swing`` is the largest less the smallest of the three outputs, and missing if one
+        of them is.
+    """
+    values = [points[key][2 * place + end] for place, key in enumerate(points) for end in (1, 2)]
+    ends, parts = numbers_or_text(values), list[pd.DataFrame]()
+    for output in outputs:
+        for policy, found in zip(policies, outcomes.matrix(output, policies, len(points)), strict=True):
+            low, own, high = found[1::2], np.full(len(ends) // 2, found[0]), found[2::2]
+            swing = np.ptp([low, own, high], axis=0)
+            columns = (policy, output, list(points), ends[::2], ends[1::2], low, own, high, swing)
+            rows = pd.DataFrame(dict(zip(TORNADO_COLUMNS, columns, strict=True)))
+            parts.append(rows.sort_values("swing", ascending=False, kind="stable"))
+    return pd.concat(parts, ignore_index=True)
 
 
 def sensitivity_table(
