@@ -96,6 +96,8 @@ class AttackPlan:
         Number of records attacked in each cell.
     drawn : bool
         Whether the targets are a random sample of the profitable records; `targets` then holds expected numbers.
+    worth : float
+        Expected payoff of the attacks over the remaining rounds, less the price of the resources, in currency units.
     """
 
     buys: Holdings
@@ -103,6 +105,7 @@ class AttackPlan:
     replies: Replies
     targets: Floats
     drawn: bool = False
+    worth: float = 0.0
 
     @property
     def by_chance(self) -> Bools:
@@ -255,12 +258,35 @@ def plan_attack(
 ) -> AttackPlan:
     """Return an adversary's plan of purchases and attacks for a round.
 
-    The adversary expects the same release in all remaining rounds. Among the sets of resources that its budget allows,
-    it buys the set with the highest expected payoff over the remaining rounds, net of the price. Among equal payoffs,
-    it buys the set with the fewest resources, and nothing if no purchase raises the payoff.
+    It is the best of `plans_within`, which describes the parameters; see `best_plan`.
+    """
+    return best_plan(plans_within(profile, holds, participants, rounds_left, reply))
 
-    Resources whose total price exceeds the budget of one round are not bought. In this round, the price is paid from
-    the budget for attacks; in later rounds, the whole budget is left for attacks.
+
+def best_plan(plans: Iterable[AttackPlan]) -> AttackPlan:
+    """Return the plan with the highest expected payoff over the remaining rounds, net of the price.
+
+    Among equal payoffs, it is the first plan. `plans` begins with the plan to buy nothing.
+    """
+    first, *others = plans
+    for plan in others:
+        if plan.worth > first.worth + INDIFFERENCE * (abs(first.worth) + plan.spent):
+            first = plan
+    return first
+
+
+def plans_within(
+    profile: AdversaryProfile,
+    holds: Holdings,
+    participants: Counts,
+    rounds_left: int,
+    reply: Callable[[Holdings], Replies],
+) -> Iterator[AttackPlan]:
+    """Yield an adversary's plan for each set of resources that its budget allows, the smallest sets first.
+
+    The adversary expects the same release in all remaining rounds. Resources whose total price exceeds the budget of
+    one round are not bought. In this round, the price is paid from the budget for attacks; in later rounds, the whole
+    budget is left for attacks.
 
     Parameters
     ----------
@@ -275,7 +301,6 @@ def plan_attack(
     reply : callable
         Returns the reply to the release, given a set of resources; see `replies_to`.
     """
-    best, best_worth = no_plan(len(participants)), -np.inf
     offered = [name for name in profile.prices if name not in holds]
     for names in chain.from_iterable(combinations(offered, size) for size in range(len(offered) + 1)):
         price = fsum(profile.prices[name] for name in names)
@@ -287,10 +312,7 @@ def plan_attack(
             for budget in (profile.budget - price, profile.budget)
         )
         worth = dot(now, replies.worth) - price + (rounds_left - 1) * dot(later, replies.worth)
-        if best_worth == -np.inf or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
-            best = AttackPlan(frozenset(names), price, replies, now, profile.draws_targets)
-            best_worth = worth
-    return best
+        yield AttackPlan(frozenset(names), price, replies, now, profile.draws_targets, worth)
 
 
 @dataclass(frozen=True, eq=False)

@@ -208,16 +208,18 @@ def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> N
 
 
 def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
-    """Print the agents of a scenario and the phases of a round.
+    """Print the agents of a scenario, the phases of a round, and why adversaries act.
 
     Example: reidsim explain market
 
     Example: reidsim explain mine.toml
     """
     loaded = changes.load(scenario)
-    from reidsim.reports.description import explanation
+    with arguments.waiting(f"reading {scenario}"):
+        from reidsim.reports.description import explanation
 
-    echo(explanation(loaded), nl=False)
+        explained = explanation(loaded)
+    echo(explained.text, nl=False)
 
 
 def serve(

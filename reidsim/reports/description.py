@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
+from reidsim.agents.explanation import OPTION_COLUMNS, options_table
 from reidsim.agents.profile import FIRST_STREAMS, PHASES
 from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
@@ -29,6 +30,7 @@ from reidsim.linkage.uniqueness import (
     uniqueness_of_sample,
 )
 from reidsim.populations.catalogue import population_metadata
+from reidsim.populations.population import UNKNOWN
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import types_of
@@ -38,15 +40,35 @@ from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 
 
-def explanation(loaded: Scenario[ScenarioHead]) -> str:
-    """Return the agents of a scenario and the phases of its rounds as text.
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Agents of a scenario, the phases of its rounds, and why adversaries act or not.
 
-    The text has several lines. A scenario without section ``agents`` is described with the defaults of its kind.
+    Parameters
+    ----------
+    text : str
+        All of it in lines of text, also returned by ``str``.
+    options : DataFrame
+        Options of each adversary if all records are shared unchanged; see `options_table`. Without rows if the
+        adversary's gain or cost differs between records, which rounds do not support.
+    """
+
+    text: str
+    options: pd.DataFrame
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def explanation(loaded: Scenario[ScenarioHead]) -> Explanation:
+    """Return the agents of a scenario, the phases of its rounds, and why adversaries act or not.
+
+    A scenario without section ``agents`` is described with the defaults of its kind.
 
     Raises
     ------
     InputError
-        If this kind of scenario does not support agents.
+        If this kind of scenario does not support agents, or a file of the scenario cannot be used.
     """
     scenario, kind = loaded.scenario, kind_of(loaded.scenario)
     if not kind.decides or not hasattr(scenario, "economics"):
@@ -66,8 +88,17 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
             if own[price] is None:
                 own[price] = "by record" if kind.is_by_record(scenario, price) else of_all
         types.append({"name": name, "section": section, "planner": planner, "knowledge": knowledge, **own})
+    options, lists = pd.DataFrame(columns=list(OPTION_COLUMNS)), list[dict[str, Any]]()
+    if not any(kind.is_by_record(scenario, price) for price in prices):
+        study = kind.build(loaded)
+        options = options_table(kind.settings(study)(kind.policies_of(scenario)[0], 0, 0))
+        for name, each in kind.lists(study).items():
+            missing = {key: float((values == UNKNOWN).mean()) for key, values in each.columns.items()}
+            lists.append({"name": name, "records": len(each.person), "missing": missing})
     lines = lines_of(
         "explanation",
+        options=options.to_dict("records"),
+        lists=lists,
         name=loaded.name,
         agents=kind.agents_of(scenario),
         publisher="data subjects" if kind.decides == "subject" else "publisher",
@@ -77,7 +108,7 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
         phases=PHASES,
         first_streams=FIRST_STREAMS,
     )
-    return "".join(f"{line}\n" for line in lines)
+    return Explanation("".join(f"{line}\n" for line in lines), options)
 
 
 # Code of a missing value.

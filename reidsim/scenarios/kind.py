@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
     from reidsim.games.outcomes import Equilibrium, Reidentified
     from reidsim.games.record_game import Choice
+    from reidsim.populations.resources import PeopleList
     from reidsim.scenarios.agents import OpponentOptions, Opponents
 
 Keys = NDArray[np.intp]
@@ -824,6 +825,10 @@ class Kind(ABC):
         from reidsim.scenarios.agents import settings_of
 
         return settings_of(self, study)
+
+    def lists(self, study: Any) -> Mapping[str, PeopleList]:
+        """Return the lists of the study's people, by name of the resource; by default, there are none."""
+        return {}
 
     # Cross-play
 

@@ -42,8 +42,8 @@ class Step(NamedTuple):
     inside : ndarray of bool, shape (n_points,)
         Whether each point is in the box.
     bounds : dict of int to (float, float)
-        Bounds of the box by index of the parameter; infinite on an open side. Values are above the low bound, and at
-        most the high bound.
+        Bounds of the box by index of the parameter; NaN on an open side. Values are above the low bound, and at most
+        the high bound.
     peeled : int
         Index of the parameter that the step peeled; -1 for the first box.
     """
@@ -62,7 +62,7 @@ def _peels(points: Floats, box: Step) -> Iterator[Step]:
     for column, values in enumerate(points.T):
         distinct, counts = np.unique(values[box.inside], return_counts=True)
         if len(distinct) > 1:
-            low, high = box.bounds.get(column, (-np.inf, np.inf))
+            low, high = box.bounds.get(column, (np.nan, np.nan))
             below, above = (max(1, int((np.cumsum(each) <= most).sum())) for each in (counts, counts[::-1]))
             low_cut = float(distinct[below - 1] + distinct[below]) / 2
             high_cut = float(distinct[-above - 1] + distinct[-above]) / 2
@@ -144,9 +144,7 @@ def find_boxes(
         if chosen < 0:
             break
         remaining = remaining & ~path[chosen].inside
-    tables = pd.DataFrame(boxes, columns=list(BOX_COLUMNS)), pd.DataFrame(steps, columns=list(PEELING_COLUMNS))
-    found, peeling = (table.replace([-np.inf, np.inf], np.nan) for table in tables)
-    return found, peeling
+    return pd.DataFrame(boxes, columns=list(BOX_COLUMNS)), pd.DataFrame(steps, columns=list(PEELING_COLUMNS))
 
 
 def box_tables(

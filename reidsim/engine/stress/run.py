@@ -803,7 +803,8 @@ class StressResult(Result):
         The points are those of the robustness analysis; without it, of the sensitivity analysis. Raises `InputError` if
         the stress test has neither; so do the next two properties.
         """
-        return self._sampled.drop_duplicates("point").set_index("point")[self._keys]
+        keys = list(self.manifest["content"]["uncertainty"]["parameters"])
+        return self._sampled.drop_duplicates("point").set_index("point")[keys]
 
     @property
     def levers(self) -> pd.DataFrame:
@@ -816,11 +817,7 @@ class StressResult(Result):
 
         With the robustness analysis, there are also ``regret`` and ``best``; see `regret_table`.
         """
-        return self._sampled.set_index(["point", "policy"]).drop(columns=self._keys)
-
-    @property
-    def _keys(self) -> list[str]:
-        return [*self.manifest["content"]["uncertainty"]["parameters"]]
+        return self._sampled.set_index(["point", "policy"]).drop(columns=self.uncertainties.columns)
 
     @property
     def _sampled(self) -> pd.DataFrame:

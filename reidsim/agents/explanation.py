@@ -1,0 +1,103 @@
+"""Why adversaries act or not: payoff, price and budget of each purchase, with the reason in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.adversaries.rationality import ErringAdversary
+from reidsim.adversaries.response import INDIFFERENCE, Weighing
+from reidsim.agents.attack import AttackPlan, best_plan, plans_within, replies_to
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+
+_PAYOFFS = ("best_payoff", "group_size", "records_attacked", "expected_payoff")
+OPTION_COLUMNS = ("adversary", "buys", "price", "budget", *_PAYOFFS, "chosen", "reason")
+
+
+def options_table(setting: Setting) -> pd.DataFrame:
+    """Return the options of each adversary in the first round if all records are shared unchanged.
+
+    An option is a set of resources to buy, with the attacks that follow. Payoffs are computed like the plans of the
+    agents; see `plan_attack`.
+
+    Returns
+    -------
+    DataFrame
+        One row per adversary and set of resources, columns `OPTION_COLUMNS`: ``buys`` (names of the resources), their
+        ``price`` and the ``budget`` of a round; ``best_payoff``, the highest expected payoff of an attack on a record
+        as the adversary believes, also if it is a loss, and the ``group_size`` of this record; ``records_attacked``;
+        ``expected_payoff`` over all rounds, less the price; whether the option is ``chosen``; and the ``reason`` in a
+        sentence. If the price exceeds the budget, attacks and expected payoff are those without a budget. The payoff of
+        a record is missing if no record can be linked, or the planner does not weigh payoffs. Amounts are in currency
+        units.
+    """
+    rows = (row for profile in setting.profiles for row in _options(setting, profile))
+    return pd.DataFrame(rows, columns=list(OPTION_COLUMNS))
+
+
+def _options(setting: Setting, profile: AdversaryProfile) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of one adversary; see `options_table`."""
+    strategies = np.full(setting.n_cells, setting.space.most_specific, dtype=np.int64)
+    exposed = np.bincount(setting.cell_of_subject, minlength=setting.n_cells).astype(np.int64)
+
+    def equip(holds: Holdings) -> Equipment | None:
+        return profile.equip(holds, profile.expected_accuracy)
+
+    rules = profile.holds, exposed, setting.rounds, lambda holds: replies_to(profile, equip(holds), strategies)
+    within = {plan.buys: plan for plan in plans_within(profile, *rules)}
+    chosen = best_plan(within.values())
+    for unlimited in plans_within(replace(profile, budget=np.inf), *rules):
+        plan = within.get(unlimited.buys, unlimited)
+        best = _best_record(equip(profile.holds | plan.buys), setting.space.most_specific)
+        about = profile.name, " and ".join(sorted(plan.buys)), plan.spent, profile.budget
+        found = float(plan.targets.sum()), plan.worth, plan is chosen
+        yield *about, *best, *found, _reason(profile, plan, chosen, *best)
+
+
+def _best_record(equipment: Equipment | None, strategy: int) -> tuple[float, float]:
+    """Return the highest expected payoff of an attack on a record, and the group size of this record.
+
+    Both are as the adversary believes, if all records are released with `strategy`. The payoff is NaN if the planner
+    does not weigh payoffs, both are NaN if no record can be linked.
+    """
+    if equipment is None:
+        return np.nan, np.nan
+    linkage, planner = equipment.linker.link(strategy), equipment.adversary
+    planner = planner.adversary if isinstance(planner, ErringAdversary) else planner
+    candidates = linkage.candidates
+    sizes = np.asarray(linkage.believed_group_sizes if candidates is None else candidates.sizes, dtype=np.float64)
+    linked = np.flatnonzero((sizes > 0) & np.isfinite(sizes))
+    if not len(linked):
+        return np.nan, np.nan
+    if not isinstance(planner, Weighing):
+        return np.nan, float(sizes[linked].min())
+    worth = planner.weigh(linkage).worth
+    at = linked[worth[linked].argmax()]
+    return float(worth[at]), float(sizes[at])
+
+
+def _reason(profile: AdversaryProfile, plan: AttackPlan, chosen: AttackPlan, payoff: float, size: float) -> str:
+    """Return why an adversary follows a plan or does not, as a sentence without its period.
+
+    `payoff` and `size` are those of the best record; see `_best_record`. `chosen` is the adversary's plan.
+    """
+    wanted, best = plan.replies.attacks, f"best is {payoff:,.2f} at group size {size:,.4g}"
+    if np.isnan(size):
+        held = " and ".join(sorted(profile.holds | plan.buys))
+        return f"no record can be linked with {held}" if held else "no record can be linked without a resource"
+    if not wanted.any() and payoff <= INDIFFERENCE * profile.gain:
+        return f"no record has an expected payoff above 0: {best}"
+    if not wanted.any():
+        return "the planner attacks no record" if np.isnan(payoff) else f"the planner attacks no record; {best}"
+    if plan.spent > profile.budget:
+        return f"price {plan.spent:,g} exceeds budget {profile.budget:,g}"
+    if not plan.targets.any():
+        left, cheapest = profile.budget - plan.spent, float(plan.replies.outlay[wanted].min())
+        return f"an attack costs {cheapest:,.2f}, more than the remaining budget of {left:,.2f}"
+    if plan is chosen:
+        return f"records attacked: {plan.targets.sum():,g}; expected payoff {plan.worth:,.2f}"
+    return f"expected payoff {plan.worth:,.2f} is not above {chosen.worth:,.2f}, the payoff of the chosen option"
