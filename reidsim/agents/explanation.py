@@ -14,7 +14,7 @@ from reidsim.adversaries.response import INDIFFERENCE, Weighing
 from reidsim.agents.attack import AttackPlan, best_plan, plans_within, replies_to
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 
-_PAYOFFS = ("best_payoff", "group_size", "records_attacked", "expected_payoff")
+_PAYOFFS = ("best_payoff", "group_size", "success", "records_attacked", "expected_payoff")
 OPTION_COLUMNS = ("adversary", "buys", "price", "budget", *_PAYOFFS, "chosen", "reason")
 
 
@@ -29,7 +29,8 @@ def options_table(setting: Setting) -> pd.DataFrame:
     DataFrame
         One row per adversary and set of resources, columns `OPTION_COLUMNS`: ``buys`` (names of the resources), their
         ``price`` and the ``budget`` of a round; ``best_payoff``, the highest expected payoff of an attack on a record
-        as the adversary believes, also if it is a loss, and the ``group_size`` of this record; ``records_attacked``;
+        as the adversary believes, also if it is a loss; for this record, the ``group_size`` (number of people who match
+        it without inference) and the ``success`` probability of a single attempt; ``records_attacked``;
         ``expected_payoff`` over all rounds, less the price; whether the option is ``chosen``; and the ``reason`` in a
         sentence. If the price exceeds the budget, attacks and expected payoff are those without a budget. The payoff of
         a record is missing if no record can be linked, or the planner does not weigh payoffs. Amounts are in currency
@@ -58,34 +59,39 @@ def _options(setting: Setting, profile: AdversaryProfile) -> Iterator[tuple[Any,
         yield *about, *best, *found, _reason(profile, plan, chosen, *best)
 
 
-def _best_record(equipment: Equipment | None, strategy: int) -> tuple[float, float]:
-    """Return the highest expected payoff of an attack on a record, and the group size of this record.
+def _best_record(equipment: Equipment | None, strategy: int) -> tuple[float, float, float]:
+    """Return the highest expected payoff of an attack on a record, and its group size and success probability.
 
-    Both are as the adversary believes, if all records are released with `strategy`. The payoff is NaN if the planner
-    does not weigh payoffs, both are NaN if no record can be linked.
+    They are as the adversary believes, if all records are released with `strategy`. Payoff and probability are NaN if
+    the planner does not weigh payoffs, the probability also for an attack in steps; all are NaN if no record can be
+    linked.
     """
     if equipment is None:
-        return np.nan, np.nan
+        return np.nan, np.nan, np.nan
     linkage, planner = equipment.linker.link(strategy), equipment.adversary
     planner = planner.adversary if isinstance(planner, ErringAdversary) else planner
     candidates = linkage.candidates
     sizes = np.asarray(linkage.believed_group_sizes if candidates is None else candidates.sizes, dtype=np.float64)
     linked = np.flatnonzero((sizes > 0) & np.isfinite(sizes))
     if not len(linked):
-        return np.nan, np.nan
+        return np.nan, np.nan, np.nan
     if not isinstance(planner, Weighing):
-        return np.nan, float(sizes[linked].min())
-    worth = planner.weigh(linkage).worth
-    at = linked[worth[linked].argmax()]
-    return float(worth[at]), float(sizes[at])
+        return np.nan, float(sizes[linked].min()), np.nan
+    attempt = planner.weigh(linkage)
+    at = linked[attempt.worth[linked].argmax()]
+    chance = np.nan if attempt.price is None else float(attempt.believed_success[at])
+    return float(attempt.worth[at]), float(sizes[at]), chance
 
 
-def _reason(profile: AdversaryProfile, plan: AttackPlan, chosen: AttackPlan, payoff: float, size: float) -> str:
+def _reason(
+    profile: AdversaryProfile, plan: AttackPlan, chosen: AttackPlan, payoff: float, size: float, chance: float
+) -> str:
     """Return why an adversary follows a plan or does not, as a sentence without its period.
 
-    `payoff` and `size` are those of the best record; see `_best_record`. `chosen` is the adversary's plan.
+    `payoff`, `size` and `chance` are those of the best record; see `_best_record`. `chosen` is the adversary's plan.
     """
-    wanted, best = plan.replies.attacks, f"best is {payoff:,.2f} at group size {size:,.4g}"
+    wanted, best = plan.replies.attacks, f"best is {payoff:,.2f} at group size {size:,g}"
+    best += "" if np.isnan(chance) else f", success probability {chance:.3g}"
     if np.isnan(size):
         held = " and ".join(sorted(profile.holds | plan.buys))
         return f"no record can be linked with {held}" if held else "no record can be linked without a resource"

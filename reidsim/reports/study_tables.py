@@ -223,10 +223,7 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
     if "tornado" in tables:
         for output, rows in tables["tornado"].groupby("output", sort=False, observed=True):
             measure = measures[str(output)]
-            texts = [
-                f"{measure.text(low)} to {measure.text(high)}"
-                for low, high in zip(rows["at_low"], rows["at_high"], strict=True)
-            ]
+            texts = rows["at_low"].map(measure.text) + " to " + rows["at_high"].map(measure.text)
             yield _by_policy(f"{title}: {measure.in_text}", rows.assign(text=texts), _TORNADO)
     if "robustness" in tables:
         table = tables["robustness"]
