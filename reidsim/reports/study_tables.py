@@ -251,6 +251,7 @@ def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measu
         single = rows[rows["other"] == ""]
         values = single.pivot(index=["parameter", "policy"], columns="index", values="value").reset_index()
         values["text"] = [text for (text,) in texts_of(values, form)]
+        values = single[["parameter", "policy"]].drop_duplicates().merge(values)
         yield _by_policy(f"{title}: {measures[str(output)].in_text}", values, caption)
 
 

@@ -175,7 +175,7 @@ def test_points_and_outcomes_are_tables_of_uncertainties_levers_and_outcomes(eve
     kept = {name: table for name, table in everything.tables.items() if name in ("samples", "guarantee")}
     samples = replace(everything, tables=kept)
     assert len(samples.outcomes) == len(samples.uncertainties) * len(samples.levers) == len(kept["samples"])
-    with pytest.raises(InputError, match="no sampled points; expected robustness or sensitivity in section stress"):
+    with pytest.raises(InputError, match="no sampled points in the results; expected robustness or sens"):
         replace(samples, tables={"guarantee": kept["guarantee"]}).outcomes  # noqa: B018
 
 

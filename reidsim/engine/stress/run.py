@@ -823,8 +823,7 @@ class StressResult(Result):
     def _sampled(self) -> pd.DataFrame:
         table = self.tables.get("regrets", self.tables.get("samples"))
         if table is None:
-            expected = "robustness or sensitivity in section stress"
-            raise InputError("the stress test has no sampled points", source=self.name, expected=expected)
+            raise InputError("no sampled points in the results", source=self.name, expected="robustness or sensitivity")
         return table
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
