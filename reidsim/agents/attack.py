@@ -249,20 +249,6 @@ def targets_within(replies: Replies, participants: Counts, budget: float, *, at_
     return targets
 
 
-def plan_attack(
-    profile: AdversaryProfile,
-    holds: Holdings,
-    participants: Counts,
-    rounds_left: int,
-    reply: Callable[[Holdings], Replies],
-) -> AttackPlan:
-    """Return an adversary's plan of purchases and attacks for a round.
-
-    It is the best of `plans_within`, which describes the parameters; see `best_plan`.
-    """
-    return best_plan(plans_within(profile, holds, participants, rounds_left, reply))
-
-
 def best_plan(plans: Iterable[AttackPlan]) -> AttackPlan:
     """Return the plan with the highest expected payoff over the remaining rounds, net of the price.
 

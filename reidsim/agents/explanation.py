@@ -21,8 +21,8 @@ OPTION_COLUMNS = ("adversary", "buys", "price", "budget", *_PAYOFFS, "chosen", "
 def options_table(setting: Setting) -> pd.DataFrame:
     """Return the options of each adversary in the first round if all records are shared unchanged.
 
-    An option is a set of resources to buy, with the attacks that follow. Payoffs are computed like the plans of the
-    agents; see `plan_attack`.
+    An option is a set of resources to buy, with the attacks that follow. Payoffs are those of the
+    plans among which the agents choose; see `plans_within`.
 
     Returns
     -------

@@ -45,10 +45,11 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Adversary, Linkage, NeverAttacks, Response
 from reidsim.agents.attack import (
     AttackPlan,
+    best_plan,
     money_rate,
     no_plan,
     of_attacked,
-    plan_attack,
+    plans_within,
     release_of,
     replies_to,
     target_shares,
@@ -222,12 +223,14 @@ class Opponent:
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
 
-        return plan_attack(
-            self.profile,
-            self.holds,
-            participants,
-            rounds_left,
-            lambda holds: replies_to(self.profile, self.equip(holds), strategies),
+        return best_plan(
+            plans_within(
+                self.profile,
+                self.holds,
+                participants,
+                rounds_left,
+                lambda holds: replies_to(self.profile, self.equip(holds), strategies),
+            )
         )
 
     def following(self, foreseen: Foreseen) -> Equipment | None:

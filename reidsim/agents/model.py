@@ -20,9 +20,10 @@ from reidsim.agents.attack import (
     AdversaryOutcome,
     AttackPlan,
     Attacks,
+    best_plan,
     equilibrium_of,
     no_plan,
-    plan_attack,
+    plans_within,
     record_measures,
     replies_to,
     subject_draws,
@@ -705,12 +706,14 @@ class Adversary(mesa.Agent):
         if not (self.acts or setting.learning):
             return
         strategies, rounds_left = setting.released(model.publisher.strategies), setting.rounds - model.round_number + 1
-        self.plan = plan_attack(
-            profile,
-            self.holds,
-            model.exposed,
-            rounds_left,
-            lambda holds: replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies),
+        self.plan = best_plan(
+            plans_within(
+                profile,
+                self.holds,
+                model.exposed,
+                rounds_left,
+                lambda holds: replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies),
+            )
         )
         if self.acts:
             self.holds = self.holds | self.plan.buys

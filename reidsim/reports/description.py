@@ -49,8 +49,8 @@ class Explanation:
     text : str
         All of it in lines of text, also returned by ``str``.
     options : DataFrame
-        Options of each adversary if all records are shared unchanged; see `options_table`. Without rows if the
-        adversary's gain or cost differs between records, which rounds do not support.
+        Options of each adversary if all records are shared unchanged; see `options_table`. Without rows if rounds
+        support none of the policies, or an adversary's gain or cost differs between records.
     """
 
     text: str
@@ -89,9 +89,10 @@ def explanation(loaded: Scenario[ScenarioHead]) -> Explanation:
                 own[price] = "by record" if kind.is_by_record(scenario, price) else of_all
         types.append({"name": name, "section": section, "planner": planner, "knowledge": knowledge, **own})
     options, lists = pd.DataFrame(columns=list(OPTION_COLUMNS)), list[dict[str, Any]]()
-    if not any(kind.is_by_record(scenario, price) for price in prices):
+    played = [name for name in kind.policies_of(scenario) if kind.policy(name).by_agents]
+    if played and not any("by record" in (each["gain"], each["cost"]) for each in types):
         study = kind.build(loaded)
-        options = options_table(kind.settings(study)(kind.policies_of(scenario)[0], 0, 0))
+        options = options_table(kind.settings(study)(played[0], 0, 0))
         for name, each in kind.lists(study).items():
             missing = {key: float((values == UNKNOWN).mean()) for key, values in each.columns.items()}
             lists.append({"name": name, "records": len(each.person), "missing": missing})

@@ -113,3 +113,8 @@ def test_a_list_with_missing_values_explains_why_its_buyer_never_acts(tmp_path):
         assert words in str(explained)
     known = explanation(scenario.overridden({"resources.snaps.missing": {"age": 0.0, "state": 0.0, "sex": 0.0}}))
     assert known.options.set_index("buys").loc["snaps", "records_attacked"] > 0
+
+
+def test_a_scenario_that_cannot_be_played_in_rounds_has_no_options():
+    unplayable = Scenario.load("prasser2017", {"publisher.policies": ["local-recoding"]})
+    assert explanation(unplayable).options.empty
