@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from reidsim.scenarios.hierarchies import intervals as intervals
     from reidsim.scenarios.hierarchies import prefix as prefix
     from reidsim.scenarios.hierarchies import suppress as suppress
+    from reidsim.scenarios.parts import measure as measure
+    from reidsim.scenarios.parts import planner as planner
+    from reidsim.scenarios.parts import policy as policy
 
 
 __version__ = version("reidsim")
@@ -90,6 +93,7 @@ _PUBLIC = {
     "reidsim.adversaries.sequential.planning": "plan_known plan_unknown BinomialBelief",
     "reidsim.adversaries.factored_mdp": "FactoredMDP Action FactoredMDPAdversary",
     "reidsim.adversaries.response": "Response",
+    "reidsim.scenarios.parts": "planner policy measure",
     "reidsim.games.record_game": "Choice",
     "reidsim.engine.results": "RunResult",
     "reidsim.core.errors": "InputError",

@@ -41,7 +41,15 @@ from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, Participa
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
-from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Equilibrium, Reidentified, reidentified
+from reidsim.games.outcomes import (
+    ADVERSARY_PAYOFF,
+    PUBLISHER_PAYOFF,
+    RISK,
+    Equilibrium,
+    Reidentified,
+    own_measures,
+    reidentified,
+)
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.lattice import Rows, Strategies
 
@@ -218,7 +226,9 @@ class ReidentificationModel(mesa.Model):
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.participates
         self.datacollector = DataCollector(
-            model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
+            model_reporters={
+                column: functools.partial(_measure, column) for column in columns_of((*ROUND_MEASURES, *own_measures()))
+            },
             agenttype_reporters={
                 Adversary: {column: functools.partial(_measure, column) for column in ADVERSARY_MEASURES}
             },

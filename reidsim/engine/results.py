@@ -32,7 +32,7 @@ from reidsim.core.errors import InputError, reading, writing
 from reidsim.core.files import BUNDLED, data_file, require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
-from reidsim.games.outcomes import Reidentified
+from reidsim.games.outcomes import Reidentified, own_measures
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, kind_of, kind_of_content, once_each
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
@@ -203,10 +203,11 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
 
     It holds the scenario with its hash and seed, the sources of its values (see `origins_of`), versions of packages,
     and `timings` in seconds; ``parts``, the origin of each user-defined kind, adversary or policy, if there are any;
-    ``measures``, if the kind of scenario is user-defined; and the entries of `facts`, which replace entries of the same
-    name.
+    ``measures``, if the kind of scenario or a measure is user-defined; and the entries of `facts`, which replace
+    entries of the same name.
     """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
+    is_known = kind.name in kinds and not own_measures()
     return {
         "scenario": loaded.name,
         "scenario_hash": scenario_hash(loaded.content),
@@ -216,8 +217,8 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
-        # A reader of the manifest may not have, or not trust, the user's module that defines the kind.
-        **({} if kind.name in kinds else {"measures": [measure.words for measure in kind.measures]}),
+        # A reader of the manifest may not have, or not trust, the user's module that defines the kind or a measure.
+        **({} if is_known else {"measures": [measure.words for measure in kind.measures_of(loaded.content)]}),
         **facts,
     }
 

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.core.files import require_new_file, require_plain
+from reidsim.core.registry import registered
 from reidsim.core.tables import sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
@@ -30,6 +31,7 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
+from reidsim.games.outcomes import OWN_MEASURES
 from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
@@ -307,7 +309,7 @@ class Scenario(BaseScenario[Any]):
         InputError
             If a file, adversary or policy that the scenario names cannot be used.
         """
-        result = run_loaded(self, executor=SerialExecutor() if self.objects else None, progress=progress)
+        result = run_loaded(self, executor=SerialExecutor() if self._is_alone else None, progress=progress)
         return replace(result, held=self)
 
     @scenario_method
@@ -462,7 +464,7 @@ class Scenario(BaseScenario[Any]):
             distributions = {key: _distribution(key, each) for key, each in parameters.items()}
             n_points = self.content.get("uncertainty", {}).get("samples")
             changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
-        used = self._executor(executor) if executor or self.objects else None
+        used = self._executor(executor) if executor or self._is_alone else None
         folder = None if runs is None else Path(runs)
         return stress_loaded(with_method(changed, method, samples), executor=used, progress=progress, runs=folder)
 
@@ -625,12 +627,17 @@ class Scenario(BaseScenario[Any]):
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
 
-        If the scenario has user-defined objects, which other processes may be unable to import, ``auto`` means this
-        process, unless `options` set workers or a timeout. `options` are those of `executor_named`.
+        If the scenario uses parts in memory, ``auto`` means this process, unless `options` set workers or a timeout.
+        `options` are those of `executor_named`.
         """
         used = executor_named(name or "auto", **options)
-        is_alone = self.objects and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
+        is_alone = self._is_alone and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
         return SerialExecutor() if is_alone else used
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether runs use user-defined parts in memory, which other processes may be unable to import."""
+        return bool(self.in_memory or registered(OWN_MEASURES))
 
 
 def run(

@@ -606,7 +606,19 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: Agents
         refuse_first((lacking, "adversary without a prior", where, lacking, "a prior for all adversaries or for none"))
 
 
-class PoliciesSection(Section):
+class DecisionSection(Section):
+    """Policies of a decision maker, and their parameters.
+
+    Attributes
+    ----------
+    parameters
+        parameters of policies of your own, by the name of the policy; of a policy `package.module:name`, by `name`
+    """
+
+    parameters: dict[str, dict[str, float | str | bool]] = Field(default={})
+
+
+class PoliciesSection(DecisionSection):
     """The publisher's policies.
 
     Attributes

@@ -30,7 +30,7 @@ from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
-from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages
+from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages, own_measures
 from reidsim.linkage.people import AttributeLimits, SensitiveAttribute
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -606,12 +606,13 @@ class Kind(ABC):
         return self.policies[name] if name in self.policies else OwnPolicy(name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
-        """Return the measures of a scenario, given as plain data.
+        """Return the measures of a scenario, given as plain data, with those of the user.
 
         They are described per person if the scenario counts people, otherwise per record.
         """
         counts_people = counted_units(content)[0] == "person"
-        return self.measures_of_people if self.measures_of_people and counts_people else self.measures
+        measures = self.measures_of_people if self.measures_of_people and counts_people else self.measures
+        return (*measures, *own_measures()) if self.decides else measures
 
     # Studies
 
@@ -717,11 +718,11 @@ class Kind(ABC):
         """Return averages over all records of a draw, one row per policy.
 
         `equilibria` are the outcomes of the policies in this draw, in the order of rows.
-        There is one column per measure (`MEASURES`); the index is ``policy``.
+        There is one column per measure (`MEASURES`, then the user's); the index is ``policy``.
         """
-        weights = study.world(draw).weights
+        weights, columns = study.world(draw).weights, columns_of((*MEASURES, *own_measures()))
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
-        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
+        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns)
 
     def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:
         """Return the distribution of the number of re-identified people, by policy.

@@ -51,7 +51,7 @@ from reidsim.engine.single_run import check_once
 from reidsim.engine.stress import analyses
 from reidsim.engine.stress.discovery import box_tables
 from reidsim.games.cross_play import Opponent
-from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
+from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, own_measures, reidentified_in
 from reidsim.games.solvers import robust_choices
 from reidsim.scenarios import schema
 from reidsim.scenarios.adversary_schema import EconomicsSection, economics_of
@@ -67,9 +67,9 @@ _PLACE = ["point", "replication", "policy"]
 def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     """Return the possible outputs of a stress test.
 
-    They are `measures`, the measures of a kind of scenario, followed by the quantile of the risk.
+    They are `measures`, the measures of a kind of scenario, followed by the user's and by the quantile of the risk.
     """
-    return (*measures, RISK_QUANTILE)
+    return (*measures, *own_measures(), RISK_QUANTILE)
 
 
 def can_be_played_at_once(scenario: schema.ScenarioHead, keys: tuple[str, ...]) -> bool:

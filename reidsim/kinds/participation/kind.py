@@ -26,11 +26,20 @@ from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, VERMILION, columns_of, counted, in_words, measures_worded
 from reidsim.games.cross_play import Defender
-from reidsim.games.outcomes import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY, Equilibrium
+from reidsim.games.outcomes import (
+    PUBLISHER_PAYOFF,
+    REIDENTIFIED,
+    RISK,
+    SHARE_ATTACKED,
+    UTILITY,
+    Equilibrium,
+    own_measures,
+)
 from reidsim.games.participation.families import Crowd, Families, Flags, Values, outcome, profile, unsettled
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
+from reidsim.scenarios.adversary_schema import DecisionSection
 from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, Slider, amount_slider, digest_of, record_table
 from reidsim.scenarios.registry import Look, Policies, Policy
@@ -126,7 +135,7 @@ class MatchingSection(Section):
         return self
 
 
-class JoiningSubjectsSection(Section):
+class JoiningSubjectsSection(DecisionSection):
     """The payoffs of joining, and how people decide.
 
     Attributes
@@ -560,7 +569,7 @@ class ParticipationKind(Kind):
     def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per policy, the index: mean outcomes over all people.
 
-        Columns are the measures in `SUMMARY`. ``participation`` is the share of people who join;
+        Columns are the measures in `SUMMARY`, then the user's. ``participation`` is the share of people who join;
         ``exposed_by_relatives`` is the mean risk of the people who stay out, missing if all join; ``unsettled`` is the
         share of people who would gain by changing their decision.
         """
@@ -570,7 +579,7 @@ class ParticipationKind(Kind):
         exposed = [found.risk[out[policy]] for policy, found in equilibria.items()]
         summary["exposed_by_relatives"] = [risk.mean() if len(risk) else np.nan for risk in exposed]
         summary["unsettled"] = [unsettled(study.game, ~each).mean() for each in out.values()]
-        return summary[columns_of(SUMMARY)]
+        return summary[columns_of((*SUMMARY, *own_measures()))]
 
     def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return a table of one row per person (or type of people) and policy.
