@@ -11,7 +11,7 @@ import pandas as pd
 
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Weighing
-from reidsim.agents.attack import AttackPlan, best_plan, plans_within, replies_to
+from reidsim.agents.attack import AttackPlan, Observation, Replies, replies_to
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 
 _PAYOFFS = ("best_payoff", "group_size", "success", "records_attacked", "expected_payoff")
@@ -22,7 +22,7 @@ def options_table(setting: Setting) -> pd.DataFrame:
     """Return the options of each adversary in the first round if all records are shared unchanged.
 
     An option is a set of resources to buy, with the attacks that follow. Payoffs are those of the
-    plans among which the agents choose; see `plans_within`.
+    plans among which the agents choose; see `Observation.plans`.
 
     Returns
     -------
@@ -48,14 +48,17 @@ def _options(setting: Setting, profile: AdversaryProfile) -> Iterator[tuple[Any,
     def equip(holds: Holdings) -> Equipment | None:
         return profile.equip(holds, profile.expected_accuracy)
 
-    rules = profile.holds, exposed, setting.rounds, lambda holds: replies_to(profile, equip(holds), strategies)
-    within = {plan.buys: plan for plan in plans_within(profile, *rules)}
-    chosen = best_plan(within.values())
-    for unlimited in plans_within(replace(profile, budget=np.inf), *rules):
+    def reply(holds: Holdings) -> Replies:
+        return replies_to(profile, equip(holds), strategies)
+
+    observation = Observation(profile, profile.holds, exposed, setting.rounds, reply)
+    within = {plan.buys: plan for plan in observation.plans()}
+    chosen = observation.best_plan()
+    for unlimited in replace(observation, profile=replace(profile, budget=np.inf)).plans():
         plan = within.get(unlimited.buys, unlimited)
         best = _best_record(equip(profile.holds | plan.buys), setting.space.most_specific)
         about = profile.name, " and ".join(sorted(plan.buys)), plan.spent, profile.budget
-        found = float(plan.targets.sum()), plan.worth, plan is chosen
+        found = float(plan.targets.sum()), plan.worth, plan.buys == chosen.buys
         yield *about, *best, *found, _reason(profile, plan, chosen, *best)
 
 
@@ -104,6 +107,6 @@ def _reason(
     if not plan.targets.any():
         left, cheapest = profile.budget - plan.spent, float(plan.replies.outlay[wanted].min())
         return f"an attack costs {cheapest:,.2f}, more than the remaining budget of {left:,.2f}"
-    if plan is chosen:
+    if plan.buys == chosen.buys:
         return f"records attacked: {plan.targets.sum():,g}; expected payoff {plan.worth:,.2f}"
     return f"expected payoff {plan.worth:,.2f} is not above {chosen.worth:,.2f}, the payoff of the chosen option"

@@ -45,11 +45,11 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Adversary, Linkage, NeverAttacks, Response
 from reidsim.agents.attack import (
     AttackPlan,
-    best_plan,
+    Observation,
+    Replies,
     money_rate,
     no_plan,
     of_attacked,
-    plans_within,
     release_of,
     replies_to,
     target_shares,
@@ -223,15 +223,10 @@ class Opponent:
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
 
-        return best_plan(
-            plans_within(
-                self.profile,
-                self.holds,
-                participants,
-                rounds_left,
-                lambda holds: replies_to(self.profile, self.equip(holds), strategies),
-            )
-        )
+        def reply(holds: Holdings) -> Replies:
+            return replies_to(self.profile, self.equip(holds), strategies)
+
+        return Observation(self.profile, self.holds, participants, rounds_left, reply).best_plan()
 
     def following(self, foreseen: Foreseen) -> Equipment | None:
         """Return the adversary's equipment, restricted to the attacks of a plan.

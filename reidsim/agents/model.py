@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from dataclasses import replace
 from math import fsum
@@ -12,6 +13,7 @@ import numpy as np
 from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import Planner
 from reidsim.agents.attack import (
     DISTINCT,
     PARTICIPATION,
@@ -20,10 +22,11 @@ from reidsim.agents.attack import (
     AdversaryOutcome,
     AttackPlan,
     Attacks,
-    best_plan,
+    Observation,
+    Replies,
+    World,
     equilibrium_of,
     no_plan,
-    plans_within,
     record_measures,
     replies_to,
     subject_draws,
@@ -689,6 +692,9 @@ class Adversary(mesa.Agent):
     def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
         super().__init__(model)
         self.profile, self.name, self.holds = profile, profile.name, profile.holds
+        # Each policy meets an adversary with a state of its own.
+        self._planner = copy.copy(profile.planner)
+        self._let("begin", World(self.name, model.setting.rounds, self.holds, profile.prices, profile.budget))
         self.expected_accuracy = profile.expected_accuracy
         self._accuracy = AccuracyBelief(profile.expected_accuracy, profile.experience) if profile.learns else None
         self.acts, self.was_free = 0.0, 1.0
@@ -716,17 +722,22 @@ class Adversary(mesa.Agent):
         if not (self.acts or setting.learning):
             return
         strategies, rounds_left = setting.released(model.publisher.strategies), setting.rounds - model.round_number + 1
-        self.plan = best_plan(
-            plans_within(
-                profile,
-                self.holds,
-                model.exposed,
-                rounds_left,
-                lambda holds: replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies),
-            )
-        )
+
+        def reply(holds: Holdings) -> Replies:
+            return replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies)
+
+        observation = Observation(profile, self.holds, model.exposed, rounds_left, reply)
+        self.plan = self._let("plan", observation)
+        if not isinstance(self.plan, AttackPlan):
+            expected = "the result of observation.plan() or observation.best_plan()"
+            raise InputError("not a plan", where=f"adversary {self.name!r}", found=self.plan, expected=expected)
         if self.acts:
             self.holds = self.holds | self.plan.buys
+
+    def _let(self, method: str, about: object) -> Any:
+        """Return the result of a method of the planner; a method that it lacks is that of `Planner`."""
+        own = getattr(self._planner, method, None)
+        return getattr(Planner, method)(self._planner, about) if own is None else own(about)
 
     def answer_for(self) -> None:
         """Determine detected exploits, update the exclusion state and the measures.
@@ -773,11 +784,13 @@ class Adversary(mesa.Agent):
         }
 
     def learn(self) -> None:
-        """Update the expected accuracy of the resources from the attack outcomes.
+        """Tell the planner the outcome, and update the expected accuracy of the resources.
 
-        Nothing changes if the adversary does not learn, was absent, or attacked no record. Otherwise
-        `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
+        Nothing happens if the adversary was absent. The accuracy does not change if the adversary does not learn, or
+        attacked no record. Otherwise `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
         """
+        if self.acts:
+            self._let("observe", self.outcome)
         if self._accuracy is None or not self.acts:
             return
         success_if_right = np.minimum(self.plan.replies.success / self.profile.accuracy, 1.0)

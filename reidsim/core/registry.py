@@ -54,6 +54,8 @@ def registered(group: str) -> Mapping[str, Registered]:
 def register(group: str, sort: str, name: str, part: Any, *, is_taken: bool = False) -> None:
     """Register a user's component; it replaces the user's earlier component of the same name.
 
+    Nothing changes if an entry point already gives the name to the component.
+
     Parameters
     ----------
     group : str
@@ -76,7 +78,10 @@ def register(group: str, sort: str, name: str, part: Any, *, is_taken: bool = Fa
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         expected = "a letter, then letters, digits, _ and -"
         raise InputError("not a name", source=source, found=name, expected=expected)
-    if is_taken or name in _installed(group, tuple(sys.path)):
+    entry = _installed(group, tuple(sys.path)).get(name)
+    if entry is not None and entry.value == f"{getattr(part, '__module__', '')}:{getattr(part, '__qualname__', '')}":
+        return
+    if is_taken or entry is not None:
         problem = f"a {sort} of this name exists and cannot be replaced"
         raise InputError(problem, source=source, found=name, expected="another name")
     _REGISTERED.setdefault(group, {})[name] = Registered(part)

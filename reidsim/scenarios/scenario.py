@@ -29,7 +29,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.response import Adversary, Amount, Register, planners
+from reidsim.adversaries.response import Adversary, Amount, OneShotAdversary, Register, planners
 from reidsim.core.errors import InputError, locating, refuse_first, require_among, require_distinct
 from reidsim.core.files import (
     BUNDLED,
@@ -824,6 +824,11 @@ def planner(
         if not has_method(own, "respond"):
             expected = "an object with respond(linkage, rows)"
             raise InputError("not an adversary", where=where, found=name, expected=expected)
+        if isinstance(own, OneShotAdversary):
+            # Searches assume the replies of this class.
+            replaced, usual = (type(own).respond, type(own).weigh), (OneShotAdversary.respond, OneShotAdversary.weigh)
+            problem = "respond and weigh of OneShotAdversary cannot be replaced"
+            refuse_first((replaced != usual, problem, where, name, "another base class"))
     return section.erring(own, "adversary.rationality")
 
 
