@@ -247,7 +247,7 @@ class PlannerSection(Section):
     rate: Annotated[Share, with_key("planner", "random")] = 0.5
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
     parameters: Annotated[
-        dict[str, float | str | bool],
+        dict[str, Any],
         ReadIf(lambda section, scenario: section.planner not in planners, "with a planner of your own"),
     ] = Field(default={})
 
@@ -615,7 +615,7 @@ class DecisionSection(Section):
         parameters of policies of your own, by the name of the policy; of a policy `package.module:name`, by `name`
     """
 
-    parameters: dict[str, dict[str, float | str | bool]] = Field(default={})
+    parameters: dict[str, dict[str, Any]] = Field(default={})
 
 
 class PoliciesSection(DecisionSection):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
+from pydantic_core import to_jsonable_python
 
 from reidsim.adversaries.response import planners
 from reidsim.core.registry import register
@@ -174,20 +174,14 @@ def written(part: object) -> tuple[str, dict[str, Any]] | None:
         return found, {}
     maker = _reference(type(part))
     try:
-        signature = inspect.signature(type(part))
-        values = {name: _argument(part, name) for name in signature.parameters}
+        known = dict(vars(part).get("parameters", {})) | vars(part)
+        arguments = {name: known[name] for name in inspect.signature(type(part)).parameters}
+        values = {name: value for name, value in to_jsonable_python(arguments).items() if value is not None}
         same = vars(type(part)(**values)) == vars(part)
     except Exception:
         # Whatever a constructor or a comparison of the user's objects raises, the object cannot be made again.
         return None
-    return (
-        (maker, values) if maker and same and all(isinstance(v, float | int | str) for v in values.values()) else None
-    )
-
-
-def _argument(part: object, name: str) -> Any:
-    value = getattr(part, name) if hasattr(part, name) else getattr(vars(part)["parameters"], name)
-    return value.item() if isinstance(value, np.generic) else value
+    return (maker, values) if maker is not None and same else None
 
 
 def _reference(part: object) -> str | None:

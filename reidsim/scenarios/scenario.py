@@ -254,10 +254,13 @@ class Scenario(Generic[S_co]):
     def in_memory(self) -> dict[str, Any]:
         """User-defined parts that exist in this process only, by name.
 
-        They are the objects passed with the scenario, and the registered adversaries and policies that it names.
+        They are the registered adversaries and policies whose name is a text of the scenario, such as a value of a
+        sweep, and the objects passed with the scenario.
         """
-        known = {name: registered(f"reidsim.{group}") for name, (group, _) in self._own_parts.items()}
-        return {name: parts[name].part for name, parts in known.items() if name in parts} | dict(self.objects)
+        texts = list[str]()
+        with_texts(self.content, texts.append)
+        known = {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
+        return {name: known[name].part for name in texts if name in known} | dict(self.objects)
 
     def named_objects(self, content: Mapping[str, Any], key: str = "", *, required: bool = True) -> dict[str, Any]:
         """Return content with references to modules in place of names of parts in memory.
@@ -876,7 +879,9 @@ class InMemory:
             value = hierarchy_section(value, SOURCE, key)
         elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):
             value = {"planner": value}
-        if last == "planner" and not isinstance(value, str):
+        if last == "planner" and isinstance(value, list | tuple):
+            return [self.plain(each, key) for each in value]
+        if last == "planner" and not isinstance(value, str | Mapping):
             return self._named(value, key, "respond(linkage, rows)", planners.group)
         if last == "policies":
             entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)

@@ -37,6 +37,8 @@ class Level:
 
     class Parameters(BaseModel):
         share: float = 1.0
+        labels: tuple[str, ...] = ()
+        weights: dict[str, float] | None = None
 
     def choose(self, game):
         return np.full(game.n_records, round(self.parameters.share * (game.space.size - 1)))
@@ -91,6 +93,8 @@ def test_parameters_are_set_swept_and_uncertain():
             np.testing.assert_allclose(swept[first, second], payoffs(own.run()), rtol=1e-12)
     stressed = scenario.with_(stress={"robustness": {"samples": 4}}).stress(adversary__parameters__tries=(1, 3))
     assert (stressed.tables["robustness"]["points"] == 4).all()
+    planners = scenario.sweep(adversary__planner=["one-shot", Persistent]).summary["adversary_payoff"]
+    np.testing.assert_array_equal(planners.loc["persistent"], scenario.run().summary["adversary_payoff"])
     types = {"one": {"planner": "persistent", "parameters": {"tries": 3}}}
     several = scenario_of(adversary=None, adversaries=types)
     np.testing.assert_allclose(payoffs(several.run()), swept[1, 1], rtol=1e-12)
@@ -177,9 +181,12 @@ AMOUNTS, CLASSES = st.floats(1, 100), st.sampled_from([Persistent, Tried])
 
 @given(own=CLASSES, gain=AMOUNTS, cost=AMOUNTS, tries=st.floats(1, 5), share=st.floats(0, 1))
 def test_parts_with_arguments_are_equal_after_saving(own, gain, cost, tries, share):
-    scenario = scenario_of(adversary=own(gain, cost, tries=tries), policies=["basic", Level(share=share)])
+    scenario = scenario_of(
+        adversary=own(gain, cost, tries=tries), policies=["basic", Level(share=share, labels=("a",))]
+    )
     loaded = reidsim.Scenario.load(scenario.to_toml(), allow_code=True)
     assert loaded == scenario
+    assert loaded.scenario.publisher.parameters == {"Level": {"share": share, "labels": ["a"]}}
     assert loaded.scenario.adversary.parameters == {"gain": gain, "cost": cost, "tries": tries}
     np.testing.assert_array_equal(payoffs(loaded.run()), payoffs(scenario.run()))
 
