@@ -146,15 +146,16 @@ class Scenario(BaseScenario[Any]):
             Hierarchy of each quasi-identifier, in lattice order: `intervals`, `prefix`, `groups`, ``"suppress"``, a
             section of a scenario file, a table or file with one row per value and one column per level, or a
             `Hierarchy`.
-        adversary : mapping or object, optional
-            Section ``adversary``, whose ``planner`` may be an object; or only the object. It has a method
-            ``respond(linkage, rows)``, or is a class or function that makes such an object from ``gain`` and ``cost``.
-            Sweeps over gain and cost need such a class or function.
+        adversary : mapping, str or object, optional
+            Section ``adversary``, whose ``planner`` may be an object; or only the planner. An object has a method
+            ``respond(linkage, rows)``, or is a class or function that makes such an object from ``gain``, ``cost`` and
+            the section's ``parameters``. Sweeps over these need such a class or function.
         economics : mapping, optional
             Payoff parameters in currency units per record: ``benefit``, ``loss``, ``gain`` and ``cost``, which may also
             be arguments.
         policies : sequence, optional
-            Policies to compare: names, and objects with a method ``choose(game)`` that returns one strategy per record.
+            Policies to compare: names, objects with a method ``choose(game)`` that returns one strategy per record,
+            and classes or functions that make such objects.
         unit : {"record", "table"}, optional
             Whether one strategy is chosen per record, or one for the whole table.
         seed : int, optional

@@ -194,7 +194,7 @@ class OwnPolicy(Policy):
         own, section = study.loaded.part("policies", self.name, self.where), self.where.partition(".")[0]
         name = short_name(self.name)
         with one_line_errors("cannot be made", self.name, self.where):
-            values = getattr(study.scenario, section).parameters.get(name, {})
+            values = getattr(getattr(study.scenario, section), "parameters", {}).get(name, {})
             own = made(own, "choose", values, f"{section}.parameters.{name}")
         if not has_method(own, "choose"):
             raise InputError("not a policy", where=self.where, found=self.name, expected="an object with choose(game)")

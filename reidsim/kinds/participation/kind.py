@@ -39,7 +39,6 @@ from reidsim.games.participation.families import Crowd, Families, Flags, Values,
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
-from reidsim.scenarios.adversary_schema import DecisionSection
 from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, Slider, amount_slider, digest_of, record_table
 from reidsim.scenarios.registry import Look, Policies, Policy
@@ -135,7 +134,7 @@ class MatchingSection(Section):
         return self
 
 
-class JoiningSubjectsSection(DecisionSection):
+class JoiningSubjectsSection(Section):
     """The payoffs of joining, and how people decide.
 
     Attributes
