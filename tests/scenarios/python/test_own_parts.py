@@ -52,7 +52,8 @@ class HighestRisk:
 
 
 @pytest.fixture(autouse=True)
-def registered(no_registered_parts):
+def registered(no_registered_parts, monkeypatch):
+    monkeypatch.setattr("reidsim.scenarios.registry._IN_USE", {})
     reidsim.planner("persistent")(Persistent)
     reidsim.policy("level")(Level)
 
