@@ -20,9 +20,9 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meetin
 from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.files import read_toml
 from reidsim.core.numerics import dot
-from reidsim.core.wording import measures_worded
+from reidsim.core.wording import columns_of, measures_worded
 from reidsim.games.composite import RememberingLinker
-from reidsim.games.outcomes import MEASURES, REIDENTIFIED, Case, Equilibrium, averages
+from reidsim.games.outcomes import MEASURES, REIDENTIFIED, Case, Equilibrium, averages, own_measures
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.linkage.totals import Tries
 from reidsim.releases.lattice import Strategies
@@ -323,7 +323,7 @@ class Observation:
         """
         where, budget = f"plan of adversary {self.profile.name!r}", self.profile.budget
         require_among("not for sale", buys, self.offers, where=where, otherwise="no purchase")
-        price = spent = fsum(self.offers[name] for name in buys)
+        price = spent = fsum(self.offers[name] for name in {*buys})
         replies = self.reply(self.holds.union(buys))
         if targets is not None:
             targets, most = np.asarray(targets, dtype=np.float64), np.where(replies.attacks, self.records, 0)
@@ -696,6 +696,11 @@ RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
 RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in column order.
 ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
+
+
+def round_columns() -> list[str]:
+    """Return the columns of the measures of a round: `ROUND_MEASURES`, then the user's."""
+    return columns_of((*ROUND_MEASURES, *own_measures()))
 
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:

@@ -18,7 +18,6 @@ from reidsim.agents.attack import (
     DISTINCT,
     PARTICIPATION,
     RISK_QUANTILES,
-    ROUND_MEASURES,
     AdversaryOutcome,
     AttackPlan,
     Attacks,
@@ -29,6 +28,7 @@ from reidsim.agents.attack import (
     no_plan,
     record_measures,
     replies_to,
+    round_columns,
     subject_draws,
     weighted_quantiles,
 )
@@ -43,16 +43,7 @@ from reidsim.agents.learning import (
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
-from reidsim.core.wording import columns_of
-from reidsim.games.outcomes import (
-    ADVERSARY_PAYOFF,
-    PUBLISHER_PAYOFF,
-    RISK,
-    Equilibrium,
-    Reidentified,
-    own_measures,
-    reidentified,
-)
+from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Equilibrium, Reidentified, reidentified
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.lattice import Rows, Strategies
 
@@ -229,9 +220,7 @@ class ReidentificationModel(mesa.Model):
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.participates
         self.datacollector = DataCollector(
-            model_reporters={
-                column: functools.partial(_measure, column) for column in columns_of((*ROUND_MEASURES, *own_measures()))
-            },
+            model_reporters={column: functools.partial(_measure, column) for column in round_columns()},
             agenttype_reporters={
                 Adversary: {column: functools.partial(_measure, column) for column in ADVERSARY_MEASURES}
             },

@@ -21,8 +21,8 @@ from reidsim.agents.attack import (
     DISTINCT,
     PARTICIPATION,
     RISK_QUANTILES,
-    ROUND_MEASURES,
     RUN_MEASURES,
+    round_columns,
     weighted_quantiles,
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
@@ -122,7 +122,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     place: dict[str, Any] = {"replication": replication, "draw": draw, "policy": policy}
     rounds, numbers = model.datacollector.get_model_vars_dataframe(), np.arange(1, setting.rounds + 1)
     rounds = rounds.assign(**place, round=numbers, subjects=setting.n_subjects)
-    rounds = rounds[[*place, "round", "subjects", *columns_of((*ROUND_MEASURES, *own_measures()))]]
+    rounds = rounds[[*place, "round", "subjects", *round_columns()]]
     added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
     each_added = {"round": added[:, 0] + 1, "record": added[:, 1], "value_of": added[:, 2]}
     if setting.waves:

@@ -365,7 +365,14 @@ def own_measure(name: str, part: Any) -> Measure:
     if not callable(getattr(found, "compute", None)):
         expected = "a method compute(outcome, weights)"
         raise InputError("not a measure", where=f"measure {name!r}", found=found, expected=expected)
-    return Measure(name, **texts, compute=found.compute)
+
+    def compute(outcome: Equilibrium, weights: Weights) -> float:
+        try:
+            return float(found.compute(outcome, weights))
+        except Exception as error:
+            raise InputError(f"{type(error).__name__}: {error}", where=f"measure {name!r}") from error
+
+    return Measure(name, **texts, compute=compute)
 
 
 def own_measures() -> tuple[Measure, ...]:

@@ -1,5 +1,7 @@
 """Parts that a user registers: names, parameters, scenario files, state in rounds."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -158,6 +160,19 @@ def test_a_measure_is_in_summaries_sweeps_rounds_reports_and_stored_results(tmp_
     reidsim.core.registry._REGISTERED.clear()
     assert "Highest risk" in reidsim.report(tmp_path / "out").html
     assert "highest_risk" not in scenario_of(adversary=None, policies=["basic"]).run().summary
+
+
+def test_other_processes_receive_registered_parts():
+    reidsim.measure("highest_risk")(HighestRisk)
+    sent, expected = pickle.dumps(scenario_of()), scenario_of().run().summary
+    reidsim.core.registry._REGISTERED.clear()
+    pd.testing.assert_frame_equal(pickle.loads(sent).run().summary, expected)  # noqa: S301 - our own data
+
+
+def test_a_measure_that_fails_is_named():
+    reidsim.measure("fails")(type("Fails", (HighestRisk,), {"compute": lambda self, outcome, weights: outcome.nothing}))
+    with pytest.raises(reidsim.InputError, match=r"measure 'fails': AttributeError: .*nothing"):
+        scenario_of().run()
 
 
 # Scenario files.
