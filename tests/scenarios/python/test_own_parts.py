@@ -164,7 +164,8 @@ def test_a_measure_is_in_summaries_sweeps_rounds_reports_and_stored_results(tmp_
 
 def test_other_processes_receive_registered_parts():
     reidsim.measure("highest_risk")(HighestRisk)
-    sent, expected = pickle.dumps(scenario_of()), scenario_of().run().summary
+    scenario = scenario_of()
+    sent, expected = pickle.dumps(scenario), scenario.run().summary
     reidsim.core.registry._REGISTERED.clear()
     pd.testing.assert_frame_equal(pickle.loads(sent).run().summary, expected)  # noqa: S301 - our own data
 
