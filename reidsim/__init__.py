@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import plan_known as plan_known
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
     from reidsim.core.errors import InputError as InputError
+    from reidsim.engine.mesa_model import model as model
     from reidsim.engine.results import RunResult as RunResult
     from reidsim.engine.scenario import Scenario as Scenario
     from reidsim.engine.scenario import cross_play as cross_play
@@ -82,6 +83,7 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 # Public names by the module that defines them; imported on first use.
 _PUBLIC = {
     "reidsim.engine.scenario": "run run_batch cross_play stress Scenario",
+    "reidsim.engine.mesa_model": "model",
     "reidsim.reports.python": "new plot report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe_file",

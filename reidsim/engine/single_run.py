@@ -116,7 +116,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
         the tables, because `setting` already belongs to this draw.
     """
     # Imported here because mesa is slow to import and not needed elsewhere.
-    from reidsim.agents.model import THROUGH, Adversary, ReidentificationModel
+    from reidsim.agents.model import ADVERSARIES, THROUGH, ReidentificationModel
 
     model = ReidentificationModel(setting, policy).run()
     place: dict[str, Any] = {"replication": replication, "draw": draw, "policy": policy}
@@ -129,9 +129,8 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
         after = rounds.columns.get_loc("round") + 1
         rounds.insert(after, "wave", list(setting.waves))
         rounds.insert(after + 1, "counterfeits", np.bincount(added[:, 0], minlength=len(rounds)))
-    adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
-    columns = [*place, "round", *adversaries.columns]
-    adversaries = adversaries.assign(**place, round=np.repeat(numbers, len(setting.profiles)))[columns]
+    adversaries = model.datacollector.get_table_dataframe(ADVERSARIES)
+    adversaries = adversaries.assign(**place)[[*place, *adversaries.columns]]
     # Numbers of records attacked and re-identified, by combination of resources used.
     through = [
         (*where, combination, *found)
