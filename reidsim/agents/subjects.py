@@ -163,8 +163,9 @@ class Agents(AgentSet):
         """Return an attribute of each agent, or a list of attributes of each; see mesa's `AgentSet.get`."""
         names = [attr_names] if isinstance(attr_names, str) else attr_names
         columns = [column for name in names if isinstance(column := getattr(Subject, name, None), Column)]
-        have_all = len(columns) == len(names) and all(hasattr(self._model, column.array) for column in columns)
-        if not (have_all and self._has_no_objects):
+        if len(columns) < len(names) or not (
+            self._has_no_objects and all(hasattr(self._model, column.array) for column in columns)
+        ):
             return list(super().get(attr_names, handle_missing, default_value))
         of_registered = AgentSet(self._registered, self.random).get(attr_names, handle_missing, default_value)
         values = [column.of(self._model).tolist() for column in columns]

@@ -29,7 +29,7 @@ class model(ReidentificationModel):  # noqa: N801 - used like a function; batch_
         Seed of all random draws, as mesa calls it; the scenario's ``seed`` if not given.
     model_reporters, agent_reporters, agenttype_reporters : mapping, optional
         Further values to collect after each round, by name, as in `mesa.DataCollector`.
-    **changes : object
+    **kwargs : object
         Other values of the scenario by name, as in `Scenario.with_`: ``seed=1``, ``loss=600``, ``agents__rounds=5``.
 
     Attributes
@@ -76,14 +76,15 @@ class model(ReidentificationModel):  # noqa: N801 - used like a function; batch_
         model_reporters: Mapping[str, Any] | None = None,
         agent_reporters: Mapping[str, Any] | None = None,
         agenttype_reporters: Mapping[type, Mapping[str, Any]] | None = None,
-        **changes: object,
+        # SolaraViz of mesa 3.3 accepts parameters that are not in the signature only under this name.
+        **kwargs: object,
     ) -> None:
         if rng is not None:
-            if "seed" in changes:
+            if "seed" in kwargs:
                 raise InputError("two seeds", source=SOURCE, where="rng", found=rng, expected="either rng or seed")
-            changes["seed"] = rng
+            kwargs["seed"] = rng
         loaded = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
-        loaded = loaded.with_(policies=[policy], **changes)
+        loaded = loaded.with_(policies=[policy], **kwargs)
         kind = kind_of(loaded.scenario)
         study = kind.build(loaded)
         with locating(loaded.path):
