@@ -46,7 +46,9 @@ def model():
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_the_model_plays_the_rounds_of_a_run_and_ends(seed):
+def test_the_model_plays_the_rounds_of_a_run_and_ends(seed, monkeypatch):
+    # Runs make no objects for data subjects.
+    monkeypatch.setattr(Subject, "__init__", None)
     model = reidsim.model(DECIDING, policy="basic", rng=seed)
     model.run_model()
     assert (model.running, model.round_number, model.steps) == (False, 4, 4)
