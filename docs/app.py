@@ -23,4 +23,3 @@ page = SolaraViz(
     model_params=parameters,
     name="A market for data",
 )
-page  # noqa: B018 - solara shows the last value

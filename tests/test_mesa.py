@@ -1,7 +1,9 @@
 """The mesa model of a scenario, with every supported version of mesa.
 
-Continuous integration runs these tests with mesa 3.3.0, 3.3.1 and the newest version (3.5.1 when they were written),
-whose agent sets, data collectors and batch runs differ.
+Continuous integration runs them with mesa 3.3.0 (lowest versions), with the newest version for Python 3.11 (3.3.1 when
+they were written) and with the newest version (3.5.1). Agent sets, data collectors and batch runs of mesa 3.3 and 3.5
+differ: `model.agents` of mesa 3.5 is not an `AgentSet`, and its subsets have the class of the set. `Agents` relies on
+the attribute `_agents` of `AgentSet`, which is equal in all of them. tests/web/test_mesa_app.py covers `SolaraViz`.
 """
 
 import functools
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesa.agent import AgentSet
+from pages import DOCS, blocks_of
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
@@ -235,3 +238,8 @@ def test_a_batch_of_mesa_has_agents_of_the_round_of_its_measures():
     rows = pd.DataFrame(mesa.batch_run(model, values, data_collection_period=1, display_progress=False))
     assert rows["round"].value_counts().to_dict() == dict.fromkeys(range(1, 5), 13)
     assert (rows["round"] == rows["of_round"]).all()
+
+
+def test_the_page_shows_the_app_that_it_links_to():
+    (shown,) = [block.text for block in blocks_of("mesa.md") if block.title == "app.py"]
+    assert shown == (DOCS / "app.py").read_text(encoding="utf-8")
