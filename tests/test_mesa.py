@@ -88,6 +88,11 @@ def test_arguments_that_cannot_be_used_are_refused(arguments, problem):
         reidsim.model(DECIDING, **arguments)
 
 
+def test_an_error_in_a_table_in_memory_names_the_table():
+    with pytest.raises(reidsim.InputError, match=r"^Scenario: attributes\.age.*; found 'x'"):
+        reidsim.model(scenario_of(PEOPLE.assign(age="x"), rounds=1), "basic")
+
+
 # Agents.
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.core.errors import InputError, locating
-from reidsim.engine.scenario import Scenario
+from reidsim.engine.scenario import Scenario, without_folder
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.scenario import SOURCE
 
@@ -86,10 +86,13 @@ class model(ReidentificationModel):  # noqa: N801 - used like a function; batch_
         loaded = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
         loaded = loaded.with_(policies=[policy], **kwargs)
         kind = kind_of(loaded.scenario)
-        study = kind.build(loaded)
-        with locating(loaded.path):
-            name = kind.policies_of(loaded.scenario)[0]
-            setting = kind.settings(study)(name, 0, 0)
+        try:
+            study = kind.build(loaded)
+            with locating(loaded.path):
+                name = kind.policies_of(loaded.scenario)[0]
+                setting = kind.settings(study)(name, 0, 0)
+        except InputError as error:
+            raise without_folder(error, loaded.path, loaded.place) from None
         super().__init__(
             setting,
             name,

@@ -65,12 +65,12 @@ def scenario_method(play: Callable[P, R]) -> Callable[P, R]:
                 return play(*args, **kwargs)
         except InputError as error:
             scenario: Any = args[0]
-            raise _outside(error, scenario.path, scenario.place) from None
+            raise without_folder(error, scenario.path, scenario.place) from None
 
     return naming_arguments(decorated)
 
 
-def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
+def without_folder(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
     """Return the error with names in place of paths in a temporary folder.
 
     `path` is that of the scenario, `place` its temporary folder, if any. An error of option ``--set``, or of a scenario
@@ -213,7 +213,7 @@ class Scenario(BaseScenario[Any]):
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
             return cls(name, path, None, content, {}, allow_code, memory.objects, folder).overridden({}, own=content)
         except InputError as error:
-            raise _outside(error, path, folder) from None
+            raise without_folder(error, path, folder) from None
 
     def with_(self, overrides: Mapping[str, object] | None = None, /, **changes: object) -> Self:
         """Return the scenario with other values.
@@ -238,7 +238,7 @@ class Scenario(BaseScenario[Any]):
         try:
             return replace(self, objects=memory.objects, place=memory.place).overridden(plain)
         except InputError as error:
-            raise _outside(error, self.path, memory.place) from None
+            raise without_folder(error, self.path, memory.place) from None
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the scenario as the text of a scenario file; write it if `path` is given.
