@@ -187,7 +187,13 @@ def test_a_user_may_change_a_schedule_for_the_next_round():
 @given(st.lists(st.lists(st.booleans(), min_size=10, max_size=10), min_size=1, max_size=4))
 @settings(max_examples=15, deadline=None)
 def test_the_risks_of_data_subjects_sum_to_the_breaches(rounds):
-    model = reidsim.model(DECIDING, policy="no-protection")
+    class Curious(reidsim.model):
+        def attack(self):
+            """Read the risks of the round before within a round."""
+            assert self.round_number == 1 or self.subjects.agg("risk", sum) == pytest.approx(self.measures["breaches"])
+            super().attack()
+
+    model = Curious(DECIDING, policy="no-protection")
     for taking_part in rounds:
         for subject, each in zip(model.subjects, taking_part, strict=True):
             subject.participates = each

@@ -129,8 +129,8 @@ def learned_risk(
 # Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
 # Name of the data collector's table of adversaries and rounds, and its columns after the round, with the amounts and
-# counts of the round in the middle; `Adversary.measures` defines them. The table is none of agent reporters, because
-# `mesa.batch_run` would replace measures of the round by measures of the same name.
+# counts of the round in the middle; `Adversary.measures` defines them. They are not agent reporters, because
+# `mesa.batch_run` would replace measures of the round by those of the same name.
 ADVERSARIES = "adversaries"
 _TOTALS = ("payoff", "attacks", "exploits", "breaches", "detections", "fines", "spent")
 ADVERSARY_MEASURES = ("adversary", "weight", "belief", "present", *_TOTALS, "holds", "expected_accuracy", THROUGH)
@@ -285,8 +285,6 @@ class ReidentificationModel(mesa.Model):
         """
         if self.round_number == self.setting.rounds:
             return
-        for column in ("strategies", "risks"):
-            vars(self).pop(column, None)
         self.round_number += 1
         for phase in PHASES:
             getattr(self, phase.name)()
@@ -348,6 +346,8 @@ class ReidentificationModel(mesa.Model):
         """
         self.agents_by_type[Adversary].do("answer_for")
         self._measure_round()
+        for column in ("strategies", "risks"):
+            vars(self).pop(column, None)
         collector = self.datacollector
         # A user may have replaced the collector.
         if ADVERSARIES in collector.tables:
@@ -367,11 +367,14 @@ class ReidentificationModel(mesa.Model):
         """
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
-        rule, schedule = self.setting.participation, self.setting.schedule
+        if self.setting.participation is not None:
+            self._decide(self.setting.participation)
+        schedule = self.setting.schedule
         if schedule is not None and self.round_number < self.setting.rounds:
             self.participates = schedule[self.round_number].copy()
-        if rule is None:
-            return
+
+    def _decide(self, rule: ParticipationRule) -> None:
+        """Update the risks that subjects expect, and with them the participants of the next round."""
         outcome, shared = self.outcome, int(self.participants.sum())
         breached: Floats | Bools = outcome.risk[self.setting.cell_of_subject]
         hears: float | Bools = rule.hears
@@ -399,19 +402,19 @@ class ReidentificationModel(mesa.Model):
 
         A record is exposed if it is released in this round, or if adversaries remember an earlier release of it.
         """
-        known, shared = self.setting.known, self.shared_in_last_round
-        return shared if known is None else shared | (known.gone > 0)[self.setting.cell_of_subject]
+        known, cells = self.setting.known, self.setting.cell_of_subject
+        return self.shared_in_last_round if known is None else self.shared_in_last_round | (known.gone > 0)[cells]
 
     @functools.cached_property
     def strategies(self) -> Strategies:
         """Strategy of each subject's record in the latest round, shape (n_subjects,); -1 if it is withheld."""
-        chosen = self.equilibrium.strategies[self.setting.cell_of_subject]
-        return np.where(self.shared_in_last_round, chosen, WITHHELD)
+        chosen = self.equilibrium.strategies[self.outcome.setting.cell_of_subject]
+        return np.where(self.outcome.is_out, chosen, WITHHELD)
 
     @functools.cached_property
     def risks(self) -> Floats:
         """Probability that each subject's record was re-identified in the latest round, shape (n_subjects,)."""
-        return np.where(self.is_out, self.outcome.risk[self.setting.cell_of_subject], 0.0)
+        return np.where(self.outcome.is_out, self.outcome.risk[self.outcome.setting.cell_of_subject], 0.0)
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is present, shape (n_types,).
