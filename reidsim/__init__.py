@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from reidsim.releases.hierarchy import Hierarchy as Hierarchy
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
     from reidsim.reports.description import describe_file as describe_file
+    from reidsim.reports.python import load_result as load_result
     from reidsim.reports.python import new as new
     from reidsim.reports.python import plot as plot
     from reidsim.reports.python import report as report
@@ -84,7 +85,7 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 _PUBLIC = {
     "reidsim.engine.scenario": "run run_batch cross_play stress Scenario",
     "reidsim.engine.mesa_model": "model",
-    "reidsim.reports.python": "new plot report share",
+    "reidsim.reports.python": "load_result new plot report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe_file",
     "reidsim.adversaries.rationality": "fit_precision",

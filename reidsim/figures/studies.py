@@ -439,7 +439,7 @@ def _payoff_lines(swept: Swept) -> Iterator[Figure]:
     for setting in list(dict.fromkeys(lines["setting"]))[:_MOST_FIGURES]:
         figure = sensitivity_lines(lines[lines["setting"] == setting])
         if setting:
-            figure.suptitle(setting, fontsize=11, parse_math=False)
+            style.headline(figure, setting)
         yield figure
 
 
@@ -526,7 +526,7 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     outputs, parameters = table["output"].unique(), table["parameter"].unique()
     look = style.ordered_looks(table["policy"])
     figure, every = style.panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
-    figure.suptitle(title, fontsize=10)
+    style.headline(figure, title, fontsize=10)
     width = 0.8 / len(look)
     by_bar = table.set_index(["output", "policy", "index", "parameter"])[["value", "low", "high"]].astype(np.float64)
     for output, axes in zip(outputs, every, strict=True):
@@ -736,7 +736,7 @@ def parameter_maps(
     """
     y, x = axes
     figure, grid = style.new_figure(2, 2, panel=(4.6, 3.5))
-    figure.suptitle(title, fontsize=11, parse_math=False)
+    style.headline(figure, title)
     # Round up to tenths, so that averages far below 1 are distinguishable.
     brightest = min(1.0, max(0.1, float(np.ceil(10 * maps[GENERALIZATION_INTENSITY.column].max())) / 10))
     panels: list[tuple[Measure, str, str, str, float | None]] = [

@@ -13,9 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reidsim.core.errors import InputError, reading
+from reidsim.core.errors import InputError, not_among, reading, require_among
 from reidsim.core.files import plain_name, require_plain
 from reidsim.core.tables import read_table, text_table
 from reidsim.core.wording import counted, measures_among
@@ -30,16 +31,19 @@ from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
-from reidsim.figures.style import own_settings, policy_name, save_figure
+from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.page.report import write_report
-from reidsim.reports.page.sources import open_results
+from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder, open_results
 from reidsim.reports.shared.file import share_run
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
+
+
+_RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:
@@ -92,26 +96,36 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield from kind_of_content(result.manifest["content"]).figures(result) or ()
 
 
-@own_settings()
-def plot(result: Result) -> Figure:
-    """Draw the main figure of a result; the results folder has all figures.
+def figure_names(result: Result) -> tuple[str, ...]:
+    """Return the names of all figures of a result, main figures first."""
+    with own_settings():
+        return tuple(name for name, _ in figures_of(result))
+
+
+def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> Figure:
+    """Draw a figure of a result; the results folder has all figures.
 
     Parameters
     ----------
     result : Result
         Result of a run, batch, stress test, cross-play or another study.
+    name : str, optional
+        One of `Result.figures`. By default, the main figure: for a single run of policies, payoffs by policy; for
+        cross-play, payoff and risk of every defender against every adversary; for batches and other results, the first
+        figure, which is the payoff along the swept key for a sweep.
+    ax : Axes, optional
+        Axes of matplotlib to draw into; a new figure if not given. Only for figures with a single panel and no colour
+        bar.
 
     Returns
     -------
     Figure
-        For a single run of policies, payoffs by policy. For cross-play, payoff and risk of every defender against every
-        adversary. For batches and other results, the first of `figures_of`; for a sweep, this is the payoff along the
-        swept key.
+        The figure; with `ax`, the figure of the axes.
 
     Raises
     ------
     InputError
-        If there is nothing to draw.
+        If there is nothing to draw, the result has no figure of this name, or the figure does not fit into `ax`.
 
     See Also
     --------
@@ -125,13 +139,112 @@ def plot(result: Result) -> Figure:
     >>> len(figure.axes) > 0
     True
     """
-    run = result if isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs) else None
-    if run is None or isinstance(run, BatchResult):
-        for _, figure in figures_of(result):
-            return figure
-    if run is None:
+    figures = _main_figures if name is None else figures_of
+    with own_settings():
+        names = list[str]()
+        for found, figure in figures(result):
+            if name in (None, found):
+                return figure if ax is None else _drawn_into(ax, figures(result), len(names), figure)
+            names.append(found)
+    if name is None:
         raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
-    return studies.payoffs_by_policy(run.summary.reset_index(), run.measures)
+    raise not_among("the result has no such figure", name, names, source=result.name, where="name", shown=len(names))
+
+
+def _main_figures(result: Result) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of the main figure, and maybe of others."""
+    has_payoffs = isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs)
+    if not has_payoffs or isinstance(result, BatchResult):
+        yield from figures_of(result)
+    if isinstance(result, RunResult) and has_payoffs:
+        yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures)
+
+
+def _drawn_into(ax: Axes, figures: Iterator[tuple[str, Figure]], number: int, alone: Figure) -> Figure:
+    """Draw one of several figures into given axes; return the figure of the axes.
+
+    Iterators draw a figure when they reach it, so that only this step of `figures` draws into `ax`.
+
+    Parameters
+    ----------
+    ax : Axes
+    figures : iterator of tuple
+        Names and figures.
+    number : int
+        Number of the figure, from 0.
+    alone : Figure
+        The same figure, drawn by itself.
+
+    Raises
+    ------
+    InputError
+        If the figure has several axes.
+    """
+    if len(alone.axes) != 1:
+        found, expected = counted(len(alone.axes), "panel or colour bar", "panels and colour bars"), "one panel"
+        raise InputError("the figure does not fit into one panel", where="ax", found=found, expected=expected)
+    for _ in range(number):
+        next(figures)
+    with drawing_into(ax):
+        return next(figures)[1]
+
+
+def write_figure(result: Result, path: Path, name: str | None = None) -> Path:
+    """Write a figure of a result to a file; see `Result.save_figure`."""
+    require_among("not a format of figures", [path.suffix], FORMATS, source=path)
+    save_figure(plot(result, name), path)
+    return path
+
+
+def load_result(folder: str | Path) -> Result:
+    """Return the result that a results folder holds.
+
+    Nothing is run, and no code that the scenario names is imported.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Results folder of a run, rounds, batch, cross-play, stress test, or another study that writes a folder.
+
+    Returns
+    -------
+    Result
+        Of the class that was saved, with equal tables: a `RunResult` of a run or of rounds, a `BatchResult` of a batch.
+
+    Raises
+    ------
+    InputError
+        If the folder is not a results folder, contains links, is incomplete, or has a manifest or table that cannot be
+        used.
+
+    See Also
+    --------
+    RunResult : result of a run, with its method ``save``.
+    report : write the report of a folder.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> folder = reidsim.run("wan2015").save("results")
+    >>> reidsim.load_result("results")
+    RunResult('wan2015': safe-harbor, basic, sh-friendly, no-attack)
+    """
+    stored = open_folder(Path(folder))
+    manifest = {key: value for key, value in stored.manifest.items() if key not in ("result", "figures", "tables")}
+    warnings = tuple(map(str, manifest.pop("warnings", ())))
+    try:
+        facts = stored.manifest["result"]
+        restored = {each.__name__: each for each in _RESULTS}[facts["type"]].restored
+        for name in facts["tables"]:
+            if name not in stored.tables:
+                raise InputError(f"{name}.parquet missing", source=stored.folder, expected=COMPLETE_FOLDER)
+        tables = {name: stored.table(name) for name in facts["tables"]}
+        return restored(tables, facts, {"name": stored.name, "manifest": manifest, "warnings": warnings})
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError):
+        source, expected = stored.folder / "manifest.json", "a manifest written by reidsim"
+        raise InputError("not the manifest of a result", source=source, where="result", expected=expected) from None
 
 
 def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str, Figure]]:

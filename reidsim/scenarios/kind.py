@@ -347,8 +347,10 @@ class AnalysisTables:
     left_out: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
-        """Return the table of this name; raise AttributeError if the result has no such table."""
-        if name in (tables := vars(self).get("named", {})):
+        """Return the table of this name; raise AttributeError if the result has no such table, or an empty one."""
+        # An object that is being unpickled has no fields yet.
+        tables = self.tables() if "named" in vars(self) else {}
+        if name in tables:
             return tables[name]
         raise AttributeError(f"the result has no table {name!r}; its tables are {', '.join(tables) or 'none'}")
 

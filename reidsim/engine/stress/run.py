@@ -13,11 +13,11 @@ knows the true value of every other key without one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -825,6 +825,11 @@ class StressResult(Result):
         if table is None:
             raise InputError("no sampled points in the results", source=self.name, expected="robustness or sensitivity")
         return table
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        return cls(tables, **common)
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder, by name."""
