@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import plan_known as plan_known
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
     from reidsim.core.errors import InputError as InputError
+    from reidsim.engine.batch.runner import rerun as rerun
     from reidsim.engine.mesa_model import model as model
     from reidsim.engine.results import RunResult as RunResult
     from reidsim.engine.scenario import Scenario as Scenario
     from reidsim.engine.scenario import cross_play as cross_play
     from reidsim.engine.scenario import run as run
     from reidsim.engine.scenario import run_batch as run_batch
+    from reidsim.engine.scenario import score as score
     from reidsim.engine.scenario import stress as stress
     from reidsim.games.record_game import Choice as Choice
     from reidsim.games.record_game import RecordGame as RecordGame
@@ -62,7 +64,9 @@ if TYPE_CHECKING:
     from reidsim.populations.resources import ExternalResource as ExternalResource
     from reidsim.releases.hierarchy import Hierarchy as Hierarchy
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
-    from reidsim.reports.description import describe_file as describe_file
+    from reidsim.reports.description import describe as describe
+    from reidsim.reports.description import explain as explain
+    from reidsim.reports.python import apply as apply
     from reidsim.reports.python import load_result as load_result
     from reidsim.reports.python import new as new
     from reidsim.reports.python import plot as plot
@@ -72,6 +76,7 @@ if TYPE_CHECKING:
     from reidsim.scenarios.hierarchies import intervals as intervals
     from reidsim.scenarios.hierarchies import prefix as prefix
     from reidsim.scenarios.hierarchies import suppress as suppress
+    from reidsim.scenarios.kind import schema as schema
     from reidsim.scenarios.parts import measure as measure
     from reidsim.scenarios.parts import planner as planner
     from reidsim.scenarios.parts import policy as policy
@@ -83,11 +88,13 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 
 # Public names by the module that defines them; imported on first use.
 _PUBLIC = {
-    "reidsim.engine.scenario": "run run_batch cross_play stress Scenario",
+    "reidsim.engine.scenario": "run run_batch cross_play stress score Scenario",
     "reidsim.engine.mesa_model": "model",
-    "reidsim.reports.python": "load_result new plot report share",
+    "reidsim.reports.python": "load_result new plot report share apply",
     "reidsim.populations.catalogue": "populate load_population",
-    "reidsim.reports.description": "describe_file",
+    "reidsim.reports.description": "describe explain",
+    "reidsim.engine.batch.runner": "rerun",
+    "reidsim.scenarios.kind": "schema",
     "reidsim.adversaries.rationality": "fit_precision",
     "reidsim.scenarios.hierarchies": "intervals prefix groups suppress",
     "reidsim.populations.population": "Population",

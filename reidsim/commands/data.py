@@ -141,7 +141,7 @@ def populate(
 
 @dataclass(frozen=True)
 class DescriptionOptions:
-    """Options of the description of a file, named as in `reidsim.describe_file`.
+    """Options of the description of a file, named as in `reidsim.describe`.
 
     Parameters
     ----------
@@ -181,12 +181,12 @@ def describe(file: Path, options: DescriptionOptions) -> None:
         CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or Parquet file.
     """
     with arguments.waiting(f"reading {file}"):
-        from reidsim.reports.description import describe_file
+        from reidsim.reports import description
         from reidsim.reports.study_tables import description_tables
 
-        description = describe_file(file, **vars(options))
-    arguments.print_tables(description_tables(description), always=True)
-    arguments.print_warnings(description.warnings)
+        described = description.describe(file, **vars(options))
+    arguments.print_tables(description_tables(described), always=True)
+    arguments.print_warnings(described.warnings)
 
 
 def list_() -> None:
@@ -228,12 +228,9 @@ def schema() -> None:
 
     Example: reidsim schema | less
     """
-    from pydantic.json_schema import models_json_schema
+    from reidsim.scenarios.kind import schema as schema_of_files
 
-    from reidsim.scenarios.kind import schemas
-
-    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
-    echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
+    echo(json.dumps(schema_of_files(), indent=2))
 
 
 @dataclass(frozen=True)

@@ -173,14 +173,15 @@ def rerun(
         New folder for the results of the run, including its records.
     """
     with arguments.waiting(f"reading {folder}") as progress:
-        from reidsim.engine.batch.runner import rerun_one
+        from reidsim.engine.batch import runner
         from reidsim.engine.results import require_free
         from reidsim.reports.python import illustrate
         from reidsim.reports.terminal import summary_tables
 
         if output is not None:
             require_free(output)
-        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
+        with_records = output is not None
+        repeated = runner.rerun(folder, run, with_records=with_records, allow_code=allow_code, progress=progress)
     task = repeated.task
     title = f"{repeated.run.name}: run {task.key}, point {task.point}, replication {task.replication}"
     arguments.print_tables(summary_tables(repeated.run.summary, title, repeated.run.measures))
@@ -216,9 +217,9 @@ def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) ->
     """
     loaded = changes.load(scenario)
     with arguments.waiting(f"reading {scenario}"):
-        from reidsim.reports.description import explanation
+        from reidsim.reports import description
 
-        explained = explanation(loaded)
+        explained = description.explain(loaded)
     echo(explained.text, nl=False)
 
 

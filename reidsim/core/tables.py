@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -412,6 +413,44 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
         raise InputError("the table has no rows or no columns", source=source, expected=expected)
     columns = [text_column(frame.iloc[:, position], trim=trim) for position in range(len(names))]
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+@contextlib.contextmanager
+def as_file(data: pd.DataFrame | str | Path, argument: str, name: str = "data") -> Iterator[Path]:
+    """Yield the path of a table; a table in memory is written to a private file for the duration of the block.
+
+    Parameters
+    ----------
+    data : DataFrame, str or Path
+        The table, or the path of its file.
+    argument : str
+        Name of the table in messages.
+    name : str
+        Name of the file, without its ending.
+
+    Raises
+    ------
+    InputError
+        If the table in memory has no rows or no columns, or two columns have equal names.
+    """
+    if not isinstance(data, pd.DataFrame):
+        yield Path(data)
+        return
+    with TemporaryDirectory(prefix="reidsim-") as place:
+        path = Path(place, f"{name}.csv")
+        write_text_table(text_table(data, argument), path)
+        try:
+            yield path
+        except InputError as error:
+            is_own = error.source is not None and Path(error.source) == path
+            raise (error.but(source=argument) if is_own else error) from None
+
+
+def write_text_table(table: pd.DataFrame, path: Path, *, levels: bool = False) -> None:
+    """Write a table of text as CSV; with `levels`, as a file of hierarchies: no header, semicolons."""
+    separator = ";" if levels else ","
+    # Quote every cell, so that no column name is read as a comment.
+    table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
 
 
 def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:

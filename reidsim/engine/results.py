@@ -334,12 +334,12 @@ class Result:
         """
         return import_module("reidsim.reports.python").write_figure(self, Path(path), name)  # type: ignore[no-any-return]
 
-    def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
+    def report(self, path: str | Path | None = None, **options: Any) -> Any:
         """Return the report of the result as a `Report`; write it, if `path` is given.
 
-        See `reidsim.report` for the arguments and errors.
+        See `reidsim.report` for the other arguments, `options`, and errors.
         """
-        return import_module("reidsim").report(self, path, author=author, institution=institution)
+        return import_module("reidsim").report(self, path, **options)
 
     def _repr_html_(self) -> str:
         return import_module("reidsim.reports.python").result_html(self)  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
 import pandas as pd
 from rich.console import Console
@@ -20,7 +20,7 @@ from rich.console import Console
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.core.files import require_new_file, require_plain
 from reidsim.core.registry import registered
-from reidsim.core.tables import sniff_delimiter
+from reidsim.core.tables import as_file, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
@@ -28,6 +28,7 @@ from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_na
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
+from reidsim.engine.score import ScoreResult, score_loaded
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
@@ -43,6 +44,8 @@ _AMOUNTS = ("benefit", "loss", "gain", "cost")
 # Keys of the records to be released, by section of the kind's schema.
 _RECORDS = {"release": "path", "targets": "file", "population": "path"}
 
+# A scenario, or the name, file, text or content of one; see `Scenario.load`.
+Source: TypeAlias = str | Path | Mapping[str, Any] | BaseScenario[Any]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -385,6 +388,13 @@ class Scenario(BaseScenario[Any]):
         /,
         *,
         one_at_a_time: bool | Sequence[str] = False,
+        folder: str | Path | None = None,
+        executor: str = "auto",
+        workers: int | None = None,
+        scheduler: str | None = None,
+        timeout: float | None = None,
+        resume: bool = False,
+        rerun_failed: bool = False,
         progress: Progress | None = None,
         **named: Any,
     ) -> RunResult:
@@ -396,8 +406,8 @@ class Scenario(BaseScenario[Any]):
             Values by key path.
         one_at_a_time : bool or sequence of str
             Whether to vary all parameters, or the parameters named, one at a time instead of crossing them.
-        progress : callable, optional
-            As in `run`.
+        folder, executor, workers, scheduler, timeout, resume, rerun_failed, progress
+            As in `batch`.
         **named : iterable
             Values by name, as in `with_`: ``loss=[100, 300]``, or ``adversaries__broker__gain=[50, 400]``.
 
@@ -418,7 +428,16 @@ class Scenario(BaseScenario[Any]):
         if one_at_a_time:
             chosen = section["values"] if one_at_a_time is True else one_at_a_time
             section["one_at_a_time"] = [self._key(name) if name in named else name for name in chosen]
-        return self.with_(sweep=section).batch(progress=progress)
+        return self.with_(sweep=section).batch(
+            folder,
+            executor=executor,
+            workers=workers,
+            scheduler=scheduler,
+            timeout=timeout,
+            resume=resume,
+            rerun_failed=rerun_failed,
+            progress=progress,
+        )
 
     @scenario_method
     def stress(
@@ -429,6 +448,9 @@ class Scenario(BaseScenario[Any]):
         method: str | None = None,
         samples: int | None = None,
         executor: str | None = None,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        timeout: float | None = None,
         runs: str | Path | None = None,
         progress: Progress | None = None,
         **named: Any,
@@ -444,8 +466,8 @@ class Scenario(BaseScenario[Any]):
             Method of the sensitivity analysis.
         samples : int, optional
             Number of samples of the sensitivity analysis.
-        executor : str, optional
-            Where runs are done, as in `batch`.
+        executor, workers, scheduler, timeout
+            As in `batch`.
         runs : str or Path, optional
             Folder that keeps finished runs for a repeated call.
         progress : callable, optional
@@ -465,7 +487,7 @@ class Scenario(BaseScenario[Any]):
             distributions = {key: _distribution(key, each) for key, each in parameters.items()}
             n_points = self.content.get("uncertainty", {}).get("samples")
             changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
-        used = self._executor(executor) if executor or self._is_alone else None
+        used = self._executor(executor, workers=workers, scheduler=scheduler, timeout=timeout)
         folder = None if runs is None else Path(runs)
         return stress_loaded(with_method(changed, method, samples), executor=used, progress=progress, runs=folder)
 
@@ -605,6 +627,35 @@ class Scenario(BaseScenario[Any]):
         """
         return attributes_loaded(self, orders=orders, progress=progress)
 
+    @scenario_method
+    def score(
+        self, data: pd.DataFrame | str | Path, *, key: str | None = None, progress: Progress | None = None
+    ) -> ScoreResult:
+        """Compute payoff and risk of released records of any program, compared with the policies.
+
+        Parameters
+        ----------
+        data : DataFrame, str or Path
+            Released records, in memory or as a file: delimited text or Parquet. Cells may be values, labels of
+            hierarchies, ``*``, intervals or sets.
+        key : str, optional
+            Column, in the original and the released records, that identifies a record; if not given, there is one row
+            per record, in the order of the scenario's records.
+        progress : callable, optional
+            As in `run`.
+
+        Returns
+        -------
+        ScoreResult
+
+        Raises
+        ------
+        InputError
+            If the scenario is not one of tables or has no policies, or the records cannot be used.
+        """
+        with as_file(data, "score: argument 'data'") as file:
+            return score_loaded(self, file, key=key, progress=progress)
+
     def _key(self, name: str) -> str:
         """Return the key path of an argument name, such as ``economics.loss`` of ``loss``.
 
@@ -642,7 +693,7 @@ class Scenario(BaseScenario[Any]):
 
 
 def run(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
@@ -653,8 +704,8 @@ def run(
 
     Parameters
     ----------
-    scenario : str or Path
-        Name of a bundled scenario, such as ``"wan2015"``, or a TOML file.
+    scenario : str, Path, mapping or Scenario
+        Name of a bundled scenario, such as ``"wan2015"``, a TOML file, the text or content of one, or a scenario.
     overrides : mapping of str to object, optional
         Values by key path that replace the scenario's, such as ``{"economics.loss": 600}``.
     seed : int, optional
@@ -685,7 +736,7 @@ def run(
 
 
 def run_batch(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
@@ -719,7 +770,7 @@ def run_batch(
 
 
 def cross_play(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
@@ -752,8 +803,48 @@ def cross_play(
     return loaded.cross_play(**options)
 
 
+def score(
+    data: pd.DataFrame | str | Path,
+    scenario: Source,
+    *,
+    key: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    progress: Progress | None = None,
+) -> ScoreResult:
+    """Compute payoff and risk of released records of any program, compared with the policies of a scenario.
+
+    Parameters
+    ----------
+    data, key
+        As in `Scenario.score`.
+    scenario, overrides, seed, allow_code, progress
+        As in `run`.
+
+    See Also
+    --------
+    Scenario.score : the same for a scenario in memory.
+    share : write the records that a policy releases.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
+    >>> scenario = reidsim.Scenario.from_frames(
+    ...     patients,
+    ...     hierarchies={"age": reidsim.intervals(5), "sex": "suppress"},
+    ...     economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 2},
+    ... )
+    >>> reidsim.score(patients.assign(sex="*"), scenario).summary["publisher_payoff"].round(2).to_dict()
+    {'data.csv': 51.67, 'basic': 85.0, 'no-attack': 66.67}
+    """
+    loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code)
+    return loaded.score(data, key=key, progress=progress)
+
+
 def stress(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,

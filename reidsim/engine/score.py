@@ -63,7 +63,7 @@ class ScoreResult(Result):
 
 
 def score_loaded(
-    loaded: Scenario[Any], file: str | Path, *, key: str | None = None, progress: Progress | None = None
+    loaded: Scenario[Any], file: Path, *, key: str | None = None, progress: Progress | None = None
 ) -> ScoreResult:
     """Return the outcomes of a released file, treated like a policy's release.
 
@@ -76,7 +76,7 @@ def score_loaded(
     ----------
     loaded : Scenario
         A table scenario; the file is a release of its records.
-    file : str or Path
+    file : Path
         Delimited text or Parquet. Cells may be values, labels of hierarchies, ``*``, intervals or sets.
     key : str, optional
         Column, in both files, that identifies the record of a row; rows with equal keys are in the order of the

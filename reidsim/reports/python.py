@@ -7,6 +7,7 @@ import io
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -17,8 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reidsim.core.errors import InputError, not_among, reading, require_among
-from reidsim.core.files import plain_name, require_plain
-from reidsim.core.tables import read_table, text_table
+from reidsim.core.files import plain_name, require_new_file, require_plain, write_new_file
+from reidsim.core.tables import as_file, read_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
@@ -35,13 +36,12 @@ from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_na
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.page.report import write_report
 from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder, open_results
-from reidsim.reports.shared.file import share_run
+from reidsim.reports.shared.file import apply_rules, csv_bytes, share_run
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
-
 
 _RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
 
@@ -429,7 +429,7 @@ def new(
 
     See Also
     --------
-    describe_file : disclosure risk of a file.
+    describe : disclosure risk of a file.
     Scenario : description of a study.
 
     Examples
@@ -445,13 +445,9 @@ def new(
     require_plain(name, "new: argument 'name'")
     place = TemporaryDirectory(prefix="reidsim-")
     folder = Path(place.name)
-    if isinstance(data, pd.DataFrame):
-        source = folder / f"{name}.csv"
-        text_table(data, "new: argument 'data'").to_csv(source, index=False, quoting=csv.QUOTE_ALL)
-    else:
-        source = folder / Path(data).name
-        with reading(data):
-            shutil.copyfile(data, source)
+    with as_file(data, "new: argument 'data'", name) as given, reading(given):
+        source = folder / given.name
+        shutil.copyfile(given, source)
     options = DraftOptions(
         quasi_identifier=quasi_identifiers,
         only_named=only_named,
@@ -497,7 +493,15 @@ class Report:
 
 
 def report(
-    result: Result | str | Path, path: str | Path | None = None, *, author: str = "", institution: str = ""
+    result: Result | str | Path,
+    path: str | Path | None = None,
+    *,
+    scenario_file: str | Path | None = None,
+    shared_file: str | Path | None = None,
+    break_even: bool | None = None,
+    cells: bool = True,
+    author: str = "",
+    institution: str = "",
 ) -> Report:
     """Write the report of a result as one self-contained HTML page.
 
@@ -507,6 +511,14 @@ def report(
         A result, or a results folder.
     path : str or Path, optional
         New file for the report; if not given, no file is written.
+    scenario_file : str or Path, optional
+        Scenario file whose comments replace the comments stored with the run.
+    shared_file : str or Path, optional
+        File written by `share`; the newest one in or beside the folder if not given.
+    break_even : bool, optional
+        Whether to solve the game at 10 to 25 other values of the loss; if not given, only after a short run.
+    cells : bool
+        Whether the page has sample rows and the records with the highest risk.
     author, institution : str
         Author of the report and the author's institution, for the heading.
 
@@ -536,7 +548,17 @@ def report(
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
         file = Path(place) / "report.html" if path is None else path
-        return Report(write_report(folder, file, author=author, institution=institution).read_text(encoding="utf-8"))
+        page = write_report(
+            folder,
+            file,
+            scenario_file=scenario_file,
+            shared_file=shared_file,
+            break_even=break_even,
+            cells=cells,
+            author=author,
+            institution=institution,
+        )
+        return Report(page.read_text(encoding="utf-8"))
 
 
 def share(
@@ -551,6 +573,9 @@ def share(
     max_singled_out: float = MOST_SINGLED_OUT,
     max_risk: float | None = None,
     accept_risk: bool = False,
+    data: pd.DataFrame | str | Path | None = None,
+    rulebook: str | Path | None = None,
+    allow_code: bool = False,
 ) -> pd.DataFrame:
     """Return the records released by a policy, with the checks of `reidsim share`.
 
@@ -580,6 +605,12 @@ def share(
     accept_risk : bool
         Whether to release the records even if a risk is above the maximum, or sensitive values exceed the scenario's
         limits on inference.
+    data : DataFrame, str or Path, optional
+        The original records, unchanged, if their file was moved after the run, or was a table in memory.
+    rulebook : str or Path, optional
+        New CSV file with the rules of this release, for `apply`; do not publish it.
+    allow_code : bool
+        Whether a module that the scenario names as its kind may run.
 
     Returns
     -------
@@ -605,7 +636,8 @@ def share(
     >>> len(shared), shared.attrs["sidecar"]["audit"]["smallest_class"]
     (80, 20)
     """
-    with TemporaryDirectory() as place:
+    with ExitStack() as open_files:
+        place = open_files.enter_context(TemporaryDirectory())
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, RunResult):
             result.save(folder)
@@ -617,6 +649,9 @@ def share(
             kept=Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out),
             max_risk=max_risk,
             accept_risk=accept_risk,
+            data=None if data is None else open_files.enter_context(as_file(data, "share: argument 'data'")),
+            rulebook=None if rulebook is None else Path(rulebook),
+            allow_code=allow_code,
         )
         for text in notes:
             warnings.warn(text, stacklevel=2)
@@ -625,6 +660,68 @@ def share(
             table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
     table.attrs["sidecar"] = sidecar
     return table
+
+
+def apply(
+    rulebook: pd.DataFrame | str | Path,
+    data: pd.DataFrame | str | Path,
+    *,
+    path: str | Path | None = None,
+    keep: Sequence[str] = (),
+    keep_identifier: Sequence[str] = (),
+    keep_free_text: bool = False,
+    encoding: str | None = None,
+) -> pd.DataFrame:
+    """Release new records by the rules of an earlier release; withhold records that the rules do not cover.
+
+    Parameters
+    ----------
+    rulebook : DataFrame, str or Path
+        Rulebook of `share`.
+    data : DataFrame, str or Path
+        New records, with the columns of the quasi-identifiers.
+    path : str or Path, optional
+        New CSV file for the released records.
+    keep, keep_identifier, keep_free_text
+        As in `share`.
+    encoding : str, optional
+        Encoding of the new records in a CSV file; UTF-8 if not given.
+
+    Returns
+    -------
+    DataFrame
+        Text, one row per released record. ``attrs`` holds the number of new ``records``, and the numbers of records
+        withheld by a rule (``ruled_out``) and because no rule covers them (``uncovered``).
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or exists already, the rulebook is none, a column is missing, or a kept column is a
+        quasi-identifier or identifies people.
+
+    See Also
+    --------
+    share : write the records that a policy releases, and their rulebook.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
+    >>> shared = reidsim.share(reidsim.new(patients).run(), "basic", rulebook="rules.csv")
+    >>> later = reidsim.apply("rules.csv", pandas.DataFrame({"age": [34, 90], "sex": ["F", "F"]}))
+    >>> len(later), later.attrs["uncovered"]
+    (1, 1)
+    """
+    if path is not None:
+        require_new_file(Path(path))
+    kept = Kept(keep, keep_identifier, keep_free_text)
+    with as_file(rulebook, "apply: argument 'rulebook'") as rules, as_file(data, "apply: argument 'data'") as new:
+        applied = apply_rules(rules, new, kept, encoding=encoding)
+    if path is not None:
+        write_new_file(Path(path), csv_bytes(applied.table, applied.delimiter))
+    numbers = {name: getattr(applied, name) for name in ("records", "ruled_out", "uncovered")}
+    applied.table.attrs.update(numbers)
+    return applied.table
 
 
 def result_html(result: Result) -> str:

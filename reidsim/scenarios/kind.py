@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic.json_schema import models_json_schema
 
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError, refuse_rows
@@ -1183,6 +1184,23 @@ def kinds_at_hand() -> Iterator[Kind]:
 def schemas() -> dict[str, type[ScenarioHead]]:
     """Return the schema of each kind of reidsim and of installed packages, by name."""
     return {name: kind_named(name).schema for name in kinds.names}
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of scenario files, of all kinds of reidsim and of installed packages.
+
+    See Also
+    --------
+    Scenario.load : read and validate a scenario.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> "Economics" in str(reidsim.schema())
+    True
+    """
+    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
+    return {"anyOf": list(inputs.values()), **definitions}
 
 
 def section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ is used: an adversary or policy, or a class or function that makes one.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import logging
 import os
@@ -19,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -43,7 +42,7 @@ from reidsim.core.files import (
     resolve,
 )
 from reidsim.core.registry import register, registered
-from reidsim.core.tables import text_table
+from reidsim.core.tables import text_table, write_text_table
 from reidsim.core.validation import (
     merged,
     override,
@@ -156,7 +155,7 @@ class Scenario(Generic[S_co]):
     @classmethod
     def load(
         cls,
-        source: str | Path | Mapping[str, Any],
+        source: str | Path | Mapping[str, Any] | Scenario[Any],
         overrides: Mapping[str, object] | None = None,
         *,
         seed: int | None = None,
@@ -167,8 +166,8 @@ class Scenario(Generic[S_co]):
 
         Parameters
         ----------
-        source : str, Path or mapping
-            Name of a bundled scenario, a TOML file, the text of one, or its content as plain data.
+        source : str, Path, mapping or Scenario
+            Name of a bundled scenario, a TOML file, the text of one, its content as plain data, or a scenario.
         overrides : mapping of str to object, optional
             Value by key path, such as ``{"economics.loss": 600}``.
         seed : int, optional
@@ -184,6 +183,11 @@ class Scenario(Generic[S_co]):
             If the scenario is invalid or sets a key that has no effect. The error names the file, the key path, the
             value found and the values allowed.
         """
+        changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
+        if isinstance(source, Scenario):
+            values = {each.name: getattr(source, each.name) for each in fields(source)}
+            start = cls(**{**values, "allow_code": allow_code or source.allow_code})
+            return start.overridden(changes, also_read=also_read, seed_given=seed is not None)
         if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
             path = _IN_MEMORY
             own = parse_toml(source, path) if isinstance(source, str) else deepcopy(dict(source))
@@ -192,7 +196,6 @@ class Scenario(Generic[S_co]):
             path = resolve(source, "scenarios", "scenario")
             own = read_toml(path)
             whole = extended(own, path)
-        changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
         start = cls(path.stem, path, None, whole, allow_code=allow_code)  # type: ignore[arg-type]
         loaded = start.overridden(changes, own=own, also_read=also_read, seed_given=seed is not None)
         _LOGGER.info("scenario %s read from %s", loaded.name, path)
@@ -963,9 +966,8 @@ class InMemory:
         """
         own = "-".join(part for part in key.split(".") if part not in _UNSPECIFIC)
         name = plain_name(own, {path.stem for path in self._folder.iterdir()})
-        path, separator = self._folder / f"{name}.csv", ";" if levels else ","
-        # Quote every cell, so that no column name is read as a comment.
-        table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        path = self._folder / f"{name}.csv"
+        write_text_table(table, path, levels=levels)
         return str(path) if self._absolute else path.name
 
     @property

@@ -10,7 +10,7 @@ from reidsim.adversaries.response import NeverAttacks
 from reidsim.agents.explanation import options_table
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Equipment
-from reidsim.reports.description import explanation
+from reidsim.reports.description import explain
 from reidsim.scenarios.scenario import Scenario
 
 PROFILES = "\n".join(
@@ -99,7 +99,7 @@ def test_a_list_with_missing_values_explains_why_its_buyer_never_acts(tmp_path):
     """Social media hide most ages and states by default, so that groups are large; a list with all values is used."""
     (tmp_path / "social.toml").write_text(PROFILES)
     scenario = Scenario.load(tmp_path / "social.toml")
-    explained = explanation(scenario)
+    explained = explain(scenario)
     found = explained.options[explained.options["adversary"] == "nosy"].set_index("buys")
     size = found.loc["snaps", "group_size"]
     # Gain times coverage per candidate, less the cost and the expected fine of .005 * 200.
@@ -111,10 +111,10 @@ def test_a_list_with_missing_values_explains_why_its_buyer_never_acts(tmp_path):
         "snaps: 8,980 records; missing: age 70%, state 50%, sex 10%",
     ):
         assert words in str(explained)
-    known = explanation(scenario.overridden({"resources.snaps.missing": {"age": 0.0, "state": 0.0, "sex": 0.0}}))
+    known = explain(scenario.overridden({"resources.snaps.missing": {"age": 0.0, "state": 0.0, "sex": 0.0}}))
     assert known.options.set_index("buys").loc["snaps", "records_attacked"] > 0
 
 
 def test_a_scenario_that_cannot_be_played_in_rounds_has_no_options():
     unplayable = Scenario.load("prasser2017", {"publisher.policies": ["local-recoding"]})
-    assert explanation(unplayable).options.empty
+    assert explain(unplayable).options.empty
