@@ -14,7 +14,7 @@ from reidsim.core.errors import InputError
 from reidsim.drafts.draft import draft_scenario
 from reidsim.engine.attributes import attributes_loaded
 from reidsim.engine.score import score_loaded
-from reidsim.engine.stress.run import describe
+from reidsim.engine.stress.run import describe as size_of
 from reidsim.reports.description import describe
 from reidsim.reports.page.report import report_text
 from reidsim.reports.page.sources import open_results
@@ -54,7 +54,7 @@ def test_a_draft_counts_patients_and_says_so(played):
     assert (loaded.scenario.release.person, loaded.scenario.release.household) == ("pid", "hid")
     assert any("1,500 rows of 900 people; people are counted" in warning for warning in draft.warnings)
     assert "pid" not in draft.files["stays.toml"].partition("Quasi-identifiers")[2]
-    assert describe(loaded).startswith("1,500 records of 900 people in ")
+    assert size_of(loaded).startswith("1,500 records of 900 people in ")
     assert result.manifest["released_people"] == 900
 
 

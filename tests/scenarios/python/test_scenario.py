@@ -1,17 +1,22 @@
 """Scenarios built from tables and objects in memory, changed, saved and run."""
 
+import contextlib
 import pickle
+import random
 import sys
 import types
 
 import numpy as np
 import pandas as pd
 import pytest
+from fuzz_scenarios import make_scenario
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import cases
 
 import reidsim
+from reidsim.core.files import bundled_names
+from reidsim.core.validation import toml_text
 
 RNG = np.random.default_rng(3)
 PEOPLE = pd.DataFrame({"age": RNG.integers(20, 50, 60), "sex": RNG.choice(["F", "M"], 60)})
@@ -121,13 +126,32 @@ def test_any_labels_are_written_and_read_unchanged(labels, name, counts, tmp_pat
     assert reidsim.Scenario.load(path).build().fingerprint == scenario.build().fingerprint
 
 
-@pytest.mark.parametrize("name", ["wan2015", "wan2021", "xia2021", "dynamic-release", "guo2023"])
+EVERY_KIND = ["wan2015", "wan2021", "xia2021", "dynamic-release", "guo2023"]
+
+
+@pytest.mark.parametrize("name", cases(bundled_names("scenarios"), EVERY_KIND))
 def test_bundled_scenarios_are_equal_after_saving(name, tmp_path):
     scenario = reidsim.Scenario.load(name)
     assert reidsim.Scenario.load(scenario.to_toml()) == scenario == reidsim.Scenario.load(scenario.content | {})
     scenario.to_toml(tmp_path / "copy.toml")
     assert reidsim.Scenario.load(tmp_path / "copy.toml") == scenario
     assert scenario.with_(seed=scenario.scenario.seed + 1) != scenario
+
+
+@pytest.mark.parametrize("numbers", cases([range(40), range(40, 500)], [range(40)]), ids=str)
+def test_random_scenarios_are_equal_after_saving(numbers, tmp_path):
+    valid = []
+    for number in numbers:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = folder / "random.toml"
+        path.write_text(toml_text(make_scenario(folder, random.Random(number))))  # noqa: S311 - a test
+        # Some scenarios have a key without effect.
+        with contextlib.suppress(reidsim.InputError):
+            valid.append(reidsim.Scenario.load(path))
+    assert len(valid) > 0.9 * len(numbers)
+    for scenario in valid:
+        assert reidsim.Scenario.load(scenario.to_toml()) == reidsim.Scenario.load(scenario) == scenario
 
 
 def test_scenarios_are_equal_by_content():
