@@ -66,12 +66,12 @@ if TYPE_CHECKING:
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
     from reidsim.reports.description import describe as describe
     from reidsim.reports.description import explain as explain
-    from reidsim.reports.python import apply as apply
     from reidsim.reports.python import load_result as load_result
     from reidsim.reports.python import new as new
     from reidsim.reports.python import plot as plot
     from reidsim.reports.python import report as report
     from reidsim.reports.python import share as share
+    from reidsim.reports.shared.file import apply as apply
     from reidsim.scenarios.hierarchies import groups as groups
     from reidsim.scenarios.hierarchies import intervals as intervals
     from reidsim.scenarios.hierarchies import prefix as prefix
@@ -90,9 +90,10 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 _PUBLIC = {
     "reidsim.engine.scenario": "run run_batch cross_play stress score Scenario",
     "reidsim.engine.mesa_model": "model",
-    "reidsim.reports.python": "load_result new plot report share apply",
+    "reidsim.reports.python": "load_result new plot report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe explain",
+    "reidsim.reports.shared.file": "apply",
     "reidsim.engine.batch.runner": "rerun",
     "reidsim.scenarios.kind": "schema",
     "reidsim.adversaries.rationality": "fit_precision",

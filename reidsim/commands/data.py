@@ -436,18 +436,16 @@ def apply(
     output
         New CSV file for the released records.
     """
-    from reidsim.core.files import require_new_file, write_new_file
     from reidsim.engine.results import require_no_standard_output
-    from reidsim.reports.shared.file import apply_rules, csv_bytes
+    from reidsim.reports.shared import file
 
     require_no_standard_output(output)
-    require_new_file(output)
-    applied = apply_rules(rulebook, new, columns.kept(), encoding=encoding)
-    write_new_file(output, csv_bytes(applied.table, applied.delimiter))
+    table = file.apply(rulebook, new, path=output, encoding=encoding, **vars(columns))
+    numbers = table.attrs
     note(
-        f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
-        f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} because no rule covers their values"
+        f"{len(table):,} of {counted(numbers['records'], 'record')} shared; withheld: "
+        f"{numbers['ruled_out']:,} by a rule, {numbers['uncovered']:,} because no rule covers their values"
     )
     risk = "the risk was computed for the release of the rulebook; run reidsim score for the risk of a new file"
-    arguments.print_warnings((risk if len(applied.table) else "no record is shared",))
+    arguments.print_warnings((risk if len(table) else "no record is shared",))
     note(f"Written: {output}")

@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reidsim.core.errors import InputError, not_among, reading, require_among
-from reidsim.core.files import plain_name, require_new_file, require_plain, write_new_file
+from reidsim.core.files import plain_name, require_plain
 from reidsim.core.tables import as_file, read_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
@@ -36,7 +36,7 @@ from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_na
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.page.report import write_report
 from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder, open_results
-from reidsim.reports.shared.file import apply_rules, csv_bytes, share_run
+from reidsim.reports.shared.file import share_run
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
@@ -660,68 +660,6 @@ def share(
             table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
     table.attrs["sidecar"] = sidecar
     return table
-
-
-def apply(
-    rulebook: pd.DataFrame | str | Path,
-    data: pd.DataFrame | str | Path,
-    *,
-    path: str | Path | None = None,
-    keep: Sequence[str] = (),
-    keep_identifier: Sequence[str] = (),
-    keep_free_text: bool = False,
-    encoding: str | None = None,
-) -> pd.DataFrame:
-    """Release new records by the rules of an earlier release; withhold records that the rules do not cover.
-
-    Parameters
-    ----------
-    rulebook : DataFrame, str or Path
-        Rulebook of `share`.
-    data : DataFrame, str or Path
-        New records, with the columns of the quasi-identifiers.
-    path : str or Path, optional
-        New CSV file for the released records.
-    keep, keep_identifier, keep_free_text
-        As in `share`.
-    encoding : str, optional
-        Encoding of the new records in a CSV file; UTF-8 if not given.
-
-    Returns
-    -------
-    DataFrame
-        Text, one row per released record. ``attrs`` holds the number of new ``records``, and the numbers of records
-        withheld by a rule (``ruled_out``) and because no rule covers them (``uncovered``).
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read or exists already, the rulebook is none, a column is missing, or a kept column is a
-        quasi-identifier or identifies people.
-
-    See Also
-    --------
-    share : write the records that a policy releases, and their rulebook.
-
-    Examples
-    --------
-    >>> import pandas, reidsim
-    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
-    >>> shared = reidsim.share(reidsim.new(patients).run(), "basic", rulebook="rules.csv")
-    >>> later = reidsim.apply("rules.csv", pandas.DataFrame({"age": [34, 90], "sex": ["F", "F"]}))
-    >>> len(later), later.attrs["uncovered"]
-    (1, 1)
-    """
-    if path is not None:
-        require_new_file(Path(path))
-    kept = Kept(keep, keep_identifier, keep_free_text)
-    with as_file(rulebook, "apply: argument 'rulebook'") as rules, as_file(data, "apply: argument 'data'") as new:
-        applied = apply_rules(rules, new, kept, encoding=encoding)
-    if path is not None:
-        write_new_file(Path(path), csv_bytes(applied.table, applied.delimiter))
-    numbers = {name: getattr(applied, name) for name in ("records", "ruled_out", "uncovered")}
-    applied.table.attrs.update(numbers)
-    return applied.table
 
 
 def result_html(result: Result) -> str:
