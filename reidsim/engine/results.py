@@ -370,6 +370,11 @@ class Result:
         return {**self.manifest, "result": facts, "figures": figures, "warnings": list(self.warnings)}
 
 
+def without_folder(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a results folder as that of the result, without entries that describe the folder."""
+    return {key: value for key, value in manifest.items() if key not in ("result", "figures", "warnings", "tables")}
+
+
 def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
     """Check that the scenario in a manifest matches its stored hash.
 

@@ -26,7 +26,7 @@ from reidsim.drafts.options import DraftOptions
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
-from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results
+from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, without_folder, write_results
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
@@ -180,6 +180,8 @@ def _drawn_into(ax: Axes, figures: Iterator[tuple[str, Figure]], number: int, al
     InputError
         If the figure has several axes.
     """
+    if not isinstance(ax, Axes):
+        raise InputError("not axes", where="ax", found=ax, expected="axes of matplotlib")
     if len(alone.axes) != 1:
         found, expected = counted(len(alone.axes), "panel or colour bar", "panels and colour bars"), "one panel"
         raise InputError("the figure does not fit into one panel", where="ax", found=found, expected=expected)
@@ -230,8 +232,7 @@ def load_result(folder: str | Path) -> Result:
     RunResult('wan2015': safe-harbor, basic, sh-friendly, no-attack)
     """
     stored = open_folder(Path(folder))
-    manifest = {key: value for key, value in stored.manifest.items() if key not in ("result", "figures", "tables")}
-    warnings = tuple(map(str, manifest.pop("warnings", ())))
+    manifest, warnings = without_folder(stored.manifest), tuple(map(str, stored.manifest.get("warnings", ())))
     try:
         facts = stored.manifest["result"]
         restored = {each.__name__: each for each in _RESULTS}[facts["type"]].restored

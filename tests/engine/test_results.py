@@ -433,6 +433,27 @@ def test_tables_of_a_result_are_attributes(town):
             getattr(result, name)
 
 
+def test_axes_are_needed_and_get_the_heading_of_a_figure(town):
+    section = {"sensitivity": {"samples": 4}, "outputs": ["publisher_payoff"]}
+    stressed = reidsim.Scenario.load(town).with_(stress=section).stress(loss=(10, 90))
+    axes = Figure().subplots()
+    stressed.plot("sensitivity", ax=axes)
+    assert axes.get_title("center").strip() == stressed.plot("sensitivity").get_suptitle()
+    with pytest.raises(InputError, match="ax: not axes; found 3"):
+        stressed.plot("sensitivity", ax=3)
+
+
+def test_a_resumed_batch_has_the_manifest_of_the_batch(town, tmp_path):
+    scenario = reidsim.Scenario.load(town).with_(replications=2)
+    first, again = (scenario.batch(tmp_path / "batch", resume=resume, executor="serial") for resume in (False, True))
+    loaded = reidsim.load_result(tmp_path / "batch")
+    assert loaded.manifest == again.manifest
+    assert {key: loaded.manifest[key] for key in first.manifest} == json.loads(
+        json.dumps(first.manifest, default=plain)
+    )
+    assert_loaded(again, tmp_path / "copy")
+
+
 def test_figures_are_written_in_the_format_of_the_ending(town, tmp_path):
     scenario = reidsim.Scenario.load(town)
     result = scenario.run()

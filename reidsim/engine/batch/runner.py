@@ -149,7 +149,8 @@ def run_job(
         if folder is not None and stored is not None:
             tables = store.read_stored_tables(folder, stored, work.table)
             report("running", design.n_runs, design.n_runs)
-            return result_of(Ended(loaded, design, tables, stored, tuple(stored.get("warnings", ())), report, True))
+            own, warnings = results.without_folder(stored), tuple(stored.get("warnings", ()))
+            return result_of(Ended(loaded, design, tables, own, warnings, report, True))
         damaged = 0 if folder is None else store.damaged_lines(folder / store.JOURNAL)
         again = NOT_COMPLETE if rerun_failed else ()
         outcomes = run_tasks(work, tasks, executor, progress=report, folder=folder, again=again, files=files)

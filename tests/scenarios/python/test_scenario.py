@@ -154,6 +154,33 @@ def test_random_scenarios_are_equal_after_saving(numbers, tmp_path):
         assert reidsim.Scenario.load(scenario.to_toml()) == reidsim.Scenario.load(scenario) == scenario
 
 
+def test_functions_take_a_scenario_in_place_of_a_file(tmp_path):
+    scenario = scenario_of(policies=["basic", "no-attack"])
+    assert reidsim.run(scenario, overrides={"economics.loss": 60}).manifest["content"]["economics"]["loss"] == 60
+    assert reidsim.run(scenario).summary.equals(scenario.run().summary)
+    assert reidsim.cross_play(scenario).table.equals(scenario.cross_play().table)
+    assert "basic" in reidsim.explain(scenario)
+    scored = reidsim.score(PATIENTS, scenario).summary
+    PATIENTS.to_csv(tmp_path / "released.csv", index=False)
+    np.testing.assert_array_equal(scored, scenario.score(tmp_path / "released.csv").summary)
+    described = reidsim.describe(PATIENTS, columns=["age", "sex"])
+    of_file = reidsim.describe(tmp_path / "released.csv", columns=["age", "sex"])
+    assert (described.records, described.uniques) == (of_file.records, of_file.uniques)
+    with pytest.raises(reidsim.InputError, match=r"^describe: argument 'data': column 'x': column missing"):
+        reidsim.describe(PATIENTS, columns=["x"])
+
+
+def test_a_sweep_and_a_stress_test_take_the_options_of_a_batch(tmp_path):
+    scenario = scenario_of(policies=["basic"])
+    first, again = (scenario.sweep(loss=[60, 90], folder=tmp_path / "swept", resume=go_on) for go_on in (False, True))
+    assert first.summary.equals(again.summary)
+    assert reidsim.rerun(tmp_path / "swept", "1/0").verdict == "All values equal the values in the folder."
+    with pytest.raises(reidsim.InputError, match="workers"):
+        scenario.sweep(loss=[60, 90], executor="serial", workers=2)
+    with pytest.raises(reidsim.InputError, match="workers"):
+        scenario.stress(loss=(60, 90), executor="serial", workers=2)
+
+
 def test_scenarios_are_equal_by_content():
     scenario = scenario_of(seed=3)
     assert scenario == scenario_of(seed=3, name="other")
