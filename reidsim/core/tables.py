@@ -442,15 +442,14 @@ def as_file(data: pd.DataFrame | str | Path, argument: str, name: str = "data") 
         try:
             yield path
         except InputError as error:
-            is_own = error.source is not None and Path(error.source) == path
-            raise (error.but(source=argument) if is_own else error) from None
+            raise (error.but(source=argument) if str(error.source) == str(path) else error) from None
 
 
 def write_text_table(table: pd.DataFrame, path: Path, *, levels: bool = False) -> None:
     """Write a table of text as CSV; with `levels`, as a file of hierarchies: no header, semicolons."""
-    separator = ";" if levels else ","
+    form: dict[str, Any] = {"header": False, "sep": ";"} if levels else {}
     # Quote every cell, so that no column name is read as a comment.
-    table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    table.to_csv(path, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n", **form)
 
 
 def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:

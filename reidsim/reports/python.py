@@ -146,7 +146,7 @@ def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> 
             if name in (None, found):
                 return figure if ax is None else _drawn_into(ax, figures(result), len(names), figure)
             names.append(found)
-    if name is None:
+    if not names:
         raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
     raise not_among("the result has no such figure", name, names, source=result.name, where="name", shown=len(names))
 
@@ -178,7 +178,7 @@ def _drawn_into(ax: Axes, figures: Iterator[tuple[str, Figure]], number: int, al
     Raises
     ------
     InputError
-        If the figure has several axes.
+        If the figure has several axes, or a user-defined kind does not draw it with `new_figure`.
     """
     if not isinstance(ax, Axes):
         raise InputError("not axes", where="ax", found=ax, expected="axes of matplotlib")
@@ -188,7 +188,10 @@ def _drawn_into(ax: Axes, figures: Iterator[tuple[str, Figure]], number: int, al
     for _ in range(number):
         next(figures)
     with drawing_into(ax):
-        return next(figures)[1]
+        drawn = next(figures)[1]
+    if drawn is not ax.figure:
+        raise InputError("the figure is not drawn by reidsim", where="ax", expected="no axes for this figure")
+    return drawn
 
 
 def write_figure(result: Result, path: Path, name: str | None = None) -> Path:

@@ -27,11 +27,11 @@ from reidsim.scenarios.registry import DEFAULT_KIND, Policy
 from reidsim.scenarios.scenario import leaves, origins_of
 from reidsim.scenarios.schema import spelled_out
 
+COMPLETE_FOLDER = "a complete results folder written by reidsim run"
 # Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 # Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
 _REQUIRED = {"scenario": str, "content": dict, "versions": dict}
-COMPLETE_FOLDER = "a complete results folder written by reidsim run"
 _OPTIONAL: dict[str, Any] = {"records": int | list, "released_people": int, "scenario_file": str}
 _OPTIONAL |= dict.fromkeys(("figures", "warnings"), list) | dict.fromkeys(("policies", "release_file", "origins"), dict)
 

@@ -605,9 +605,8 @@ def apply(
     if path is not None:
         require_new_file(Path(path))
     kept = records.Kept(keep, keep_identifier, keep_free_text)
-    with as_file(rulebook, "apply: argument 'rulebook'") as rules_file:
+    with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, as_file(data, "apply: argument 'data'") as new:
         rules, values = _read_rulebook(rules_file)
-    with as_file(data, "apply: argument 'data'") as new:
         records.require_file(new, "new records")
         refuse_encoding_of_types(new, encoding)
         delimiter = sniff_delimiter(new, encoding)
