@@ -348,10 +348,9 @@ class AnalysisTables:
     left_out: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
-        """Return the table of this name; raise AttributeError if the result has no such table, or an empty one."""
+        """Return the table of this name; raise AttributeError if the result has no such table."""
         # An object that is being unpickled has no fields yet.
-        tables = self.tables() if "named" in vars(self) else {}
-        if name in tables:
+        if name in (tables := vars(self).get("named", {})):
             return tables[name]
         raise AttributeError(f"the result has no table {name!r}; its tables are {', '.join(tables) or 'none'}")
 
