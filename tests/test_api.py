@@ -15,6 +15,7 @@ from found import at_least
 import reidsim
 from reidsim.cli import app
 from reidsim.engine.results import Result
+from reidsim.reports.page.report import report_text
 from reidsim.reports.python import DraftedScenario
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
@@ -57,7 +58,7 @@ VERBS = {
     "new": (reidsim.new, DraftedScenario.save),
     "check": (*LOADED, reidsim.Scenario.check),
     "run": (reidsim.run, reidsim.Scenario.batch),
-    "report": (reidsim.report,),
+    "report": (reidsim.report, report_text),
     "share": (reidsim.share,),
     "apply": (reidsim.apply,),
     "rerun": (reidsim.rerun, Result.save),

@@ -267,7 +267,9 @@ class Scenario(BaseScenario[Any]):
                 return text
             return str(folder / name) if tables is None else f"{tables.name}/{name}"
 
-        text = toml_text(with_texts(anchored(self.named_objects(self.content), self.folder), moved))
+        unread = self.unread()
+        content = {**({"inherited": unread} if unread else {}), **self.named_objects(self.content)}
+        text = toml_text(with_texts(anchored(content, self.folder), moved))
         if path is not None and tables is not None:
             path = Path(path)
             if path.suffix != ".toml":

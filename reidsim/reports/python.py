@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -500,12 +501,9 @@ def report(
     result: Result | str | Path,
     path: str | Path | None = None,
     *,
-    scenario_file: str | Path | None = None,
-    shared_file: str | Path | None = None,
-    break_even: bool | None = None,
-    cells: bool = True,
     author: str = "",
     institution: str = "",
+    **options: Any,
 ) -> Report:
     """Write the report of a result as one self-contained HTML page.
 
@@ -515,16 +513,13 @@ def report(
         A result, or a results folder.
     path : str or Path, optional
         New file for the report; if not given, no file is written.
-    scenario_file : str or Path, optional
-        Scenario file whose comments replace the comments stored with the run.
-    shared_file : str or Path, optional
-        File written by `share`; the newest one in or beside the folder if not given.
-    break_even : bool, optional
-        Whether to solve the game at 10 to 25 other values of the loss; if not given, only after a short run.
-    cells : bool
-        Whether the page has sample rows and the records with the highest risk.
     author, institution : str
         Author of the report and the author's institution, for the heading.
+    **options
+        ``scenario_file`` (str or Path), whose comments replace the comments stored with the run; ``shared_file`` (str
+        or Path), written by `share`, by default the newest one in or beside the folder; ``break_even`` (bool), whether
+        to solve the game at 10 to 25 other values of the loss, by default after a short run; ``cells`` (bool), whether
+        the page has sample rows and the records with the highest risk.
 
     Returns
     -------
@@ -552,16 +547,7 @@ def report(
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
         file = Path(place) / "report.html" if path is None else path
-        page = write_report(
-            folder,
-            file,
-            scenario_file=scenario_file,
-            shared_file=shared_file,
-            break_even=break_even,
-            cells=cells,
-            author=author,
-            institution=institution,
-        )
+        page = write_report(folder, file, author=author, institution=institution, **options)
         return Report(page.read_text(encoding="utf-8"))
 
 

@@ -196,6 +196,10 @@ class Scenario(Generic[S_co]):
             path = resolve(source, "scenarios", "scenario")
             own = read_toml(path)
             whole = extended(own, path)
+        inherited = own.get("inherited", [])
+        is_list = isinstance(inherited, list) and all(isinstance(key, str) for key in inherited)
+        with locating(path):
+            refuse_first((not is_list, "wrong type", "inherited", inherited, "a list of key paths"))
         start = cls(path.stem, path, None, whole, allow_code=allow_code)  # type: ignore[arg-type]
         loaded = start.overridden(changes, own=own, also_read=also_read, seed_given=seed is not None)
         _LOGGER.info("scenario %s read from %s", loaded.name, path)
@@ -447,6 +451,14 @@ class Scenario(Generic[S_co]):
         scenario = validated(type(self.scenario), content, self.path, self.objects)
         return replace(self, scenario=scenario, content=content)
 
+    def unread(self) -> list[str]:
+        """Return the key paths that no point of the scenario reads, sorted.
+
+        They are inherited, or other values of the scenario made them unused.
+        """
+        validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
+        return sorted(unread_keys(self.scenario, self.content, validate)[0])
+
     def _refuse_unread(
         self,
         before: Mapping[str, Any],
@@ -458,9 +470,9 @@ class Scenario(Generic[S_co]):
 
         The user may have set them in an override or in the file.
 
-        An unread key is accepted if the file inherits it from another file, if it is unread only because of an
-        override, or if it matches a pattern in `also_read`. `before` is the content before the overrides, `changes` are
-        the overrides by key path, and `own` is the content of the scenario's own file.
+        An unread key is accepted if the file inherits it from another file or names it in ``inherited``, if it is
+        unread only because of an override, or if it matches a pattern in `also_read`. `before` is the content before
+        the overrides, `changes` are the overrides by key path, and `own` is the content of the scenario's own file.
 
         Raises
         ------
@@ -469,7 +481,7 @@ class Scenario(Generic[S_co]):
         """
         validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
         unread, swept = unread_keys(self.scenario, self.content, validate)
-        unread_before = unread
+        unread_before, inherited = unread, own.get("inherited", ())
         if unread and changes and own:
             unread_before = {}
             with suppress(InputError):
@@ -484,7 +496,7 @@ class Scenario(Generic[S_co]):
                 ),
                 *((change, "--set") for change in changes if f"{change}.".startswith(place)),
                 *((key, "--set") for change in changes if place.startswith(f"{change}.")),
-                *([(key, self.path)] if has_key(own, key) and key in unread_before else []),
+                *([(key, self.path)] if has_key(own, key) and key in unread_before and key not in inherited else []),
             ]
             if blamed and not any(fnmatchcase(key, pattern) for pattern in also_read):
                 (where, source), expected = blamed[0], f"this key only {failed.expected}"
@@ -611,7 +623,7 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
     """Return paths and contents of a scenario and the scenarios that it extends.
 
     The scenario itself is the last. `own` is the content of the scenario at `path`, `above` are the paths of the
-    scenarios that extend it. The contents in the result have no key ``extends``.
+    scenarios that extend it. The contents in the result have no keys ``extends`` and ``inherited``.
 
     Raises
     ------
@@ -619,6 +631,7 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
         If a file cannot be read or extends itself, or the key ``extends`` is not text.
     """
     content = dict(own)
+    content.pop("inherited", None)
     extends = content.pop("extends", None)
     if extends is None:
         return [(path, content)]

@@ -126,16 +126,34 @@ def test_any_labels_are_written_and_read_unchanged(labels, name, counts, tmp_pat
     assert reidsim.Scenario.load(path).build().fingerprint == scenario.build().fingerprint
 
 
-EVERY_KIND = ["wan2015", "wan2021", "xia2021", "dynamic-release", "guo2023"]
+EVERY_KIND = ["wan2015-map", "wan2015", "wan2021", "xia2021", "dynamic-release", "guo2023"]
 
 
 @pytest.mark.parametrize("name", cases(bundled_names("scenarios"), EVERY_KIND))
 def test_bundled_scenarios_are_equal_after_saving(name, tmp_path):
     scenario = reidsim.Scenario.load(name)
-    assert reidsim.Scenario.load(scenario.to_toml()) == scenario == reidsim.Scenario.load(scenario.content | {})
+    assert reidsim.Scenario.load(scenario.to_toml()) == scenario
+    assert reidsim.Scenario.load({"inherited": scenario.unread(), **scenario.content}) == scenario
     scenario.to_toml(tmp_path / "copy.toml")
     assert reidsim.Scenario.load(tmp_path / "copy.toml") == scenario
     assert scenario.with_(seed=scenario.scenario.seed + 1) != scenario
+
+
+def test_a_key_that_is_no_longer_read_is_saved_and_refused_in_overrides(tmp_path):
+    scenario = reidsim.Scenario.load("wan2015").with_(policies=["basic"])
+    assert scenario.unread() == ["safe_harbor"]
+    scenario.to_toml(tmp_path / "mine.toml")
+    again = reidsim.Scenario.load(tmp_path / "mine.toml")
+    assert again == scenario
+    harbour = {"publisher.policies": ["safe-harbor"]}
+    assert again.with_(harbour).run().summary.equals(reidsim.run("wan2015", overrides=harbour).summary)
+    (tmp_path / "further.toml").write_text('extends = "mine.toml"\n')
+    assert reidsim.Scenario.load(tmp_path / "further.toml") == scenario
+    with pytest.raises(reidsim.InputError, match=r"safe_harbor.*no effect"):
+        reidsim.Scenario.load(tmp_path / "mine.toml", {"safe_harbor": {"age": "age"}})
+    for wrong in ("safe_harbor", [3]):
+        with pytest.raises(reidsim.InputError, match="inherited: wrong type"):
+            reidsim.Scenario.load({**scenario.content, "inherited": wrong})
 
 
 @pytest.mark.parametrize("numbers", cases([range(40), range(40, 500)], [range(40)]), ids=str)
