@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from reidsim.populations.resources import ExternalResource as ExternalResource
     from reidsim.releases.hierarchy import Hierarchy as Hierarchy
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
+    from reidsim.reports.anonymizer import Anonymizer as Anonymizer
     from reidsim.reports.description import describe as describe
     from reidsim.reports.description import explain as explain
     from reidsim.reports.python import load_result as load_result
@@ -119,8 +120,13 @@ _BUILDING_BLOCKS = {
     "reidsim.adversaries.response": "OneShotAdversary",
     "reidsim.games.record_game": "RecordGame",
 }
+# Public names that need an extra, so that `from reidsim import *` leaves them out.
+_WITH_EXTRAS = {"reidsim.reports.anonymizer": "Anonymizer"}
 _HOMES = {
-    name: module for homes in (_PUBLIC, _BUILDING_BLOCKS) for module, names in homes.items() for name in names.split()
+    name: module
+    for homes in (_PUBLIC, _BUILDING_BLOCKS, _WITH_EXTRAS)
+    for module, names in homes.items()
+    for name in names.split()
 }
 
 __all__ = [*" ".join(_PUBLIC.values()).split(), "__version__"]
@@ -144,4 +150,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return [*__all__, *_WITH_EXTRAS.values()]

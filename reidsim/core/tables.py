@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
+import narwhals
 import pandas as pd
 import pyarrow as pa
 from pandas.io.stata import StataReader
@@ -388,6 +389,40 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     return values
 
 
+def pandas_table(data: Any) -> Any:
+    """Return a table of another library, such as polars or pyarrow, as a DataFrame of pandas.
+
+    A DataFrame of pandas, and an object that is not a table, are returned unchanged.
+    """
+    table = _foreign_table(data)
+    # As floats, large whole numbers beside missing values would change.
+    return data if table is None else table.to_arrow().to_pandas(integer_object_nulls=True)
+
+
+def library_of(data: Any) -> str:
+    """Return the name of the library of a table, such as ``polars``; ``pandas`` if the object is not a table."""
+    table = _foreign_table(data)
+    return "pandas" if table is None else table.implementation.value
+
+
+def _foreign_table(data: Any) -> narwhals.DataFrame[Any] | None:
+    """Return a table of another library than pandas as one of narwhals; None for any other object."""
+    # A DataFrame of pandas may have columns with equal names, which narwhals refuses.
+    table = None if isinstance(data, pd.DataFrame) else narwhals.from_native(data, eager_only=True, pass_through=True)
+    return table if isinstance(table, narwhals.DataFrame) else None
+
+
+def native_table(frame: pd.DataFrame, library: str) -> Any:
+    """Return a DataFrame of pandas as a table of a library; see `library_of`.
+
+    Only a DataFrame of pandas, which is returned unchanged, has an index.
+    """
+    if library == "pandas":
+        return frame
+    backend: Any = library
+    return narwhals.from_arrow(pa.Table.from_pandas(frame, preserve_index=False), backend=backend).to_native()
+
+
 def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:
     """Return a table in memory as text, as `read_table` returns a file.
 
@@ -416,13 +451,13 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
 
 
 @contextlib.contextmanager
-def as_file(data: pd.DataFrame | str | Path, argument: str, name: str = "data") -> Iterator[Path]:
+def as_file(data: Any, argument: str, name: str = "data") -> Iterator[Path]:
     """Yield the path of a table; a table in memory is written to a private file for the duration of the block.
 
     Parameters
     ----------
     data : DataFrame, str or Path
-        The table, or the path of its file.
+        The table, also of another library, or the path of its file.
     argument : str
         Name of the table in messages.
     name : str
@@ -433,12 +468,13 @@ def as_file(data: pd.DataFrame | str | Path, argument: str, name: str = "data") 
     InputError
         If the table in memory has no rows or no columns, or two columns have equal names.
     """
-    if not isinstance(data, pd.DataFrame):
-        yield Path(data)
+    table = pandas_table(data)
+    if not isinstance(table, pd.DataFrame):
+        yield Path(table)
         return
     with TemporaryDirectory(prefix="reidsim-") as place:
         path = Path(place, f"{name}.csv")
-        write_text_table(text_table(data, argument), path)
+        write_text_table(text_table(table, argument), path)
         try:
             yield path
         except InputError as error:

@@ -15,12 +15,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 from rich.console import Console
 
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.core.files import require_new_file, require_plain
 from reidsim.core.registry import registered
-from reidsim.core.tables import as_file, sniff_delimiter
+from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
@@ -119,7 +120,7 @@ class Scenario(BaseScenario[Any]):
     @classmethod
     def from_frames(
         cls,
-        records: pd.DataFrame | str | Path | None = None,
+        records: IntoDataFrame | str | Path | None = None,
         *,
         population: Any = None,
         hierarchies: Mapping[str, Any] | None = None,
@@ -135,7 +136,8 @@ class Scenario(BaseScenario[Any]):
     ) -> Self:
         """Build a scenario from tables and objects in memory.
 
-        The arguments have the keys of a scenario file. A table may be given wherever a file is named.
+        The arguments have the keys of a scenario file. A table may be given wherever a file is named: a DataFrame of
+        pandas or polars, a Table of pyarrow, or a table of another library that narwhals converts.
 
         Parameters
         ----------
@@ -178,6 +180,7 @@ class Scenario(BaseScenario[Any]):
             If an argument cannot be used or has no effect; names the argument, the value found and the value expected.
         """
         require_plain(name, f"{SOURCE}: argument 'name'")
+        library, records = library_of(records), pandas_table(records)
         content: dict[str, Any] = {} if game == DEFAULT_KIND else {"game": game}
         kind = scenario_kind({"game": game}, Path(SOURCE), allow_code=allow_code)
         place = next((part for part in _RECORDS if part in kind.schema.model_fields), "release")
@@ -214,7 +217,8 @@ class Scenario(BaseScenario[Any]):
                     content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
-            return cls(name, path, None, content, {}, allow_code, memory.objects, folder).overridden({}, own=content)
+            started = cls(name, path, None, content, {}, allow_code, memory.objects, folder, library)
+            return started.overridden({}, own=content)
         except InputError as error:
             raise without_folder(error, path, folder) from None
 

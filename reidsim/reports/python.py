@@ -17,10 +17,11 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from narwhals.typing import IntoDataFrame
 
 from reidsim.core.errors import InputError, not_among, reading, require_among
 from reidsim.core.files import plain_name, require_plain
-from reidsim.core.tables import as_file, read_table
+from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
@@ -297,10 +298,13 @@ class DraftedScenario:
     ----------
     draft : Draft
         Columns found, quasi-identifiers and files of the draft.
+    library : str
+        Library of the table of records, such as ``polars``.
     """
 
     draft: Draft
     _place: TemporaryDirectory[str] = field(repr=False)
+    library: str = "pandas"
 
     @property
     def name(self) -> str:
@@ -330,7 +334,8 @@ class DraftedScenario:
     @property
     def scenario(self) -> Scenario:
         """The draft as a scenario, whose files exist as long as the scenario."""
-        return replace(Scenario.load(self._folder / self.draft.scenario_file), place=self._place)
+        loaded = Scenario.load(self._folder / self.draft.scenario_file)
+        return replace(loaded, place=self._place, library=self.library)
 
     def run(self, *, progress: Progress | None = None) -> RunResult:
         """Play the policies of the draft against its adversary; see `Scenario.run`."""
@@ -366,7 +371,7 @@ class DraftedScenario:
 
 
 def new(
-    data: pd.DataFrame | str | Path,
+    data: IntoDataFrame | str | Path,
     *,
     quasi_identifiers: Sequence[str] = (),
     only_named: bool = False,
@@ -391,7 +396,7 @@ def new(
     Parameters
     ----------
     data : DataFrame, str or Path
-        One row per record, in memory or in a file format that `reidsim new` reads.
+        One row per record, in memory (pandas, polars, pyarrow) or in a file format that `reidsim new` reads.
     quasi_identifiers : sequence of str
         Columns that others may know, in addition to the inferred ones.
     only_named : bool
@@ -450,6 +455,7 @@ def new(
     require_plain(name, "new: argument 'name'")
     place = TemporaryDirectory(prefix="reidsim-")
     folder = Path(place.name)
+    library = library_of(data)
     with as_file(data, "new: argument 'data'", name) as given, reading(given):
         source = folder / given.name
         shutil.copyfile(given, source)
@@ -474,7 +480,7 @@ def new(
     draft = draft_scenario(source, folder, options, files)
     draft.write(folder)
     keep_private(folder)
-    return DraftedScenario(draft, place)
+    return DraftedScenario(draft, place, library)
 
 
 @dataclass(frozen=True)
@@ -605,8 +611,9 @@ def share(
     Returns
     -------
     DataFrame
-        Text, one row per released record. ``attrs["sidecar"]`` holds the description of the file, with its risk and
-        audit. Warnings are issued by `warnings.warn`.
+        Text, one row per released record; of the library of the scenario's table of records. With pandas,
+        ``attrs["sidecar"]`` holds the description of the file, with its risk and audit; other libraries have it only in
+        the file (`path`). Warnings are issued by `warnings.warn`.
 
     Raises
     ------
@@ -649,7 +656,9 @@ def share(
         if sidecar["records"]["shared"]:
             table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
     table.attrs["sidecar"] = sidecar
-    return table
+    # A results folder has no scenario with a table in memory.
+    native: pd.DataFrame = native_table(table, getattr(getattr(result, "held", None), "library", "pandas"))
+    return native
 
 
 def result_html(result: Result) -> str:

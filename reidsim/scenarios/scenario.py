@@ -42,7 +42,7 @@ from reidsim.core.files import (
     resolve,
 )
 from reidsim.core.registry import register, registered
-from reidsim.core.tables import text_table, write_text_table
+from reidsim.core.tables import pandas_table, text_table, write_text_table
 from reidsim.core.validation import (
     merged,
     override,
@@ -141,6 +141,8 @@ class Scenario(Generic[S_co]):
         Python objects by name that replace user-defined adversaries and policies.
     place : TemporaryDirectory, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
+    library : str
+        Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
     """
 
     name: str
@@ -151,6 +153,7 @@ class Scenario(Generic[S_co]):
     allow_code: bool = False
     objects: Mapping[str, Any] = field(default_factory=dict)
     place: TemporaryDirectory[str] | None = field(default=None, repr=False)
+    library: str = "pandas"
 
     @classmethod
     def load(
@@ -890,7 +893,7 @@ class InMemory:
         InputError
             If TOML has no notation for the value, or a table or object cannot be used.
         """
-        last = key.rpartition(".")[2]
+        last, value = key.rpartition(".")[2], pandas_table(value)
         if last == "hierarchy" and not isinstance(value, Mapping):
             value = hierarchy_section(value, SOURCE, key)
         elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):

@@ -20,6 +20,8 @@ from reidsim.core.files import not_written, read_json, require_new_file, unfinis
 from reidsim.core.tables import (
     as_file,
     delimited_line,
+    library_of,
+    native_table,
     read_table,
     refuse_encoding_of_types,
     require_columns,
@@ -616,18 +618,46 @@ def apply(
         if released is not None:
             raise InputError(records.GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
         kept.identifying(frame, new)
-    found = frame[values].apply(lambda column: column.str.strip()).merge(rules, how="left", on=values)
+    forms, decision = released_values(rules, values, frame)
     columns = {
-        str(name): found[f"{_RELEASED}{name}"] if name in values else frame[name].to_numpy()
+        str(name): forms[name] if name in values else frame[name].to_numpy()
         for name in frame.columns
         if name in values or name in kept.names
     }
-    table: pd.DataFrame = pd.DataFrame(columns)[(found[_IS_SHARED] == _YES).to_numpy()].reset_index(drop=True)
-    ruled_out, uncovered = int((found[_IS_SHARED] == _NO).sum()), int(found[_IS_SHARED].isna().sum())
+    table: pd.DataFrame = pd.DataFrame(columns)[(decision == _YES).to_numpy()].reset_index(drop=True)
+    ruled_out, uncovered = int((decision == _NO).sum()), int(decision.isna().sum())
     table.attrs.update(records=len(frame), ruled_out=ruled_out, uncovered=uncovered)
     if path is not None:
         write_new_file(Path(path), csv_bytes(table, delimiter))
-    return table
+    native: pd.DataFrame = native_table(table, library_of(data))
+    return native
+
+
+def released_values(
+    rules: pd.DataFrame, values: Sequence[str], frame: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.Series[str]]:
+    """Return the released quasi-identifiers of records by the rules of a rulebook, and the decision on each record.
+
+    Parameters
+    ----------
+    rules : DataFrame
+        The rulebook, as text; see `rulebook_of`.
+    values : sequence of str
+        Columns of the quasi-identifiers.
+    frame : DataFrame
+        The records, as text.
+
+    Returns
+    -------
+    released : DataFrame
+        One column per quasi-identifier; missing values for records that are withheld.
+    decision : Series of str
+        ``yes`` or ``no``; missing if no rule covers the record.
+    """
+    own = list(values)
+    found = frame[own].apply(lambda column: column.str.strip()).merge(rules, how="left", on=own)
+    released = found[[f"{_RELEASED}{name}" for name in own]].set_axis(own, axis=1)
+    return released.where(found[_IS_SHARED] == _YES), found[_IS_SHARED]
 
 
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
