@@ -7,7 +7,7 @@ import pytest
 
 import reidsim
 
-NAMES = sorted(name for name in reidsim.__all__ if callable(getattr(reidsim, name)))
+NAMES = sorted(name for name in dir(reidsim) if callable(getattr(reidsim, name)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -420,7 +420,8 @@ def native_table(frame: pd.DataFrame, library: str) -> Any:
     if library == "pandas":
         return frame
     backend: Any = library
-    return narwhals.from_arrow(pa.Table.from_pandas(frame, preserve_index=False), backend=backend).to_native()
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
+    return narwhals.from_arrow(table, backend=backend).to_native()
 
 
 def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:

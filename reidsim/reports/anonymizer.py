@@ -181,8 +181,9 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         frame = self._named(X, reset=False)
         quasi = [column["name"] for column in self.sidecar_["columns"] if column["role"] == "quasi-identifier"]
         released, _ = released_values(self.rulebook_, quasi, text_table(frame, "Anonymizer: X"))
-        released = released.set_axis(frame.index)
-        table = frame.assign(**released).iloc[:, self._released].where(released.notna().all(axis=1))
+        table = frame.assign(**released.set_axis(frame.index)).iloc[:, self._released]
+        is_shared = released.notna().all(axis=1).to_numpy()
+        table = table.where(np.broadcast_to(is_shared[:, None], table.shape))
         if isinstance(pandas_table(X), pd.DataFrame):
             # Containers of scikit-learn do not accept every library.
             own = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
