@@ -393,6 +393,11 @@ def pandas_table(data: Any) -> Any:
     """Return a table of another library, such as polars or pyarrow, as a DataFrame of pandas.
 
     A DataFrame of pandas, and an object that is not a table, are returned unchanged.
+
+    Raises
+    ------
+    InputError
+        If the table is not in memory, such as a LazyFrame of polars.
     """
     table = _foreign_table(data)
     # As floats, large whole numbers beside missing values would change.
@@ -408,7 +413,10 @@ def library_of(data: Any) -> str:
 def _foreign_table(data: Any) -> narwhals.DataFrame[Any] | None:
     """Return a table of another library than pandas as one of narwhals; None for any other object."""
     # A DataFrame of pandas may have columns with equal names, which narwhals refuses.
-    table = None if isinstance(data, pd.DataFrame) else narwhals.from_native(data, eager_only=True, pass_through=True)
+    table = None if isinstance(data, pd.DataFrame) else narwhals.from_native(data, pass_through=True)
+    if isinstance(table, narwhals.LazyFrame):
+        expected = "a table in memory, such as the result of its method collect"
+        raise InputError("not a table in memory", found=type(data).__name__, expected=expected)
     return table if isinstance(table, narwhals.DataFrame) else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError, naming_arguments
+from reidsim.core.errors import InputError, naming_arguments, require_distinct
 from reidsim.core.tables import library_of, native_table, pandas_table, read_table, text_table
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.scenario import Scenario
@@ -209,6 +209,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         table = pandas_table(X)
         if isinstance(table, pd.DataFrame):
+            require_distinct("column named twice", table.columns, source="Anonymizer: X")
             validate_data(self, table, reset=reset, skip_check_array=True)
         else:
             array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)

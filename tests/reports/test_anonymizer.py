@@ -119,6 +119,19 @@ def test_mistakes_are_input_errors(changes, expected):
         anonymizer(**changes).fit(PATIENTS)
 
 
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (pl.LazyFrame({"age": [30]}), "not a table in memory; found 'LazyFrame'"),
+        (pd.DataFrame([[1, 2]], columns=["age", "age"]), "X: column named twice; found 'age'"),
+        (PATIENTS.iloc[:0], "no rows"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_input_errors(table, expected):
+    with pytest.raises(reidsim.InputError, match=expected):
+        anonymizer().fit(table)
+
+
 def test_equal_records_with_different_releases_have_no_rulebook():
     rng = np.random.default_rng(0)
     people = pd.DataFrame({"age": rng.integers(20, 80, 200), "sex": rng.choice(["F", "M"], 200)})
