@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError, naming_arguments, require_distinct
+from reidsim.core.errors import InputError, naming_arguments, require_among, require_distinct
 from reidsim.core.tables import library_of, native_table, pandas_table, read_table, text_table
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.scenario import Scenario
@@ -39,8 +39,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    policy : str or object
-        Name of a policy, or an object with a method ``choose(game)``.
+    policy : str
+        Name of a policy.
     hierarchies : mapping of str to object, or object, optional
         Hierarchy of each quasi-identifier as in `Scenario.from_frames`, or a hierarchy for all columns that are not
         kept, such as ``"suppress"``. If not given, quasi-identifiers and hierarchies are drafted as in `new`.
@@ -96,7 +96,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        policy: Any = "no-attack",
+        policy: str = "no-attack",
         *,
         hierarchies: Any = None,
         quasi_identifiers: Sequence[str] = (),
@@ -147,6 +147,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             different releases, so that there is no rulebook.
         """
         frame = self._named(X, reset=True)
+        require_among("no such column", self.keep, frame.columns, source="Anonymizer", where="keep")
         with TemporaryDirectory(prefix="reidsim-") as place:
             rules = Path(place, "rules.csv")
             shared = share(
@@ -184,10 +185,11 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         table = frame.assign(**released.set_axis(frame.index)).iloc[:, self._released]
         is_shared = released.notna().all(axis=1).to_numpy()
         table = table.where(np.broadcast_to(is_shared[:, None], table.shape))
-        if isinstance(pandas_table(X), pd.DataFrame):
+        table, library = table.set_axis(self.get_feature_names_out(), axis=1), library_of(X)
+        if isinstance(X, pd.DataFrame) or library != "pandas":
             # Containers of scikit-learn do not accept every library.
             own = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
-            return native_table(table, library_of(X) if own == "default" else "pandas")
+            return native_table(table, library if own == "default" else "pandas")
         return table.astype(object).where(table.notna(), None).to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -203,7 +205,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return names
 
     def _named(self, X: Any, *, reset: bool) -> pd.DataFrame:  # noqa: N803 - scikit-learn's name
-        """Return records as a table with the names that scikit-learn gives its columns.
+        """Return records as a table with the names that scikit-learn gives its columns, without surrounding spaces.
 
         With `reset`, the names are those of `X`; otherwise, they are those of `fit`, with which `X` is compared.
         """
@@ -214,7 +216,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         else:
             array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
             table = pd.DataFrame(array).infer_objects()
-        return table.set_axis(super().get_feature_names_out(), axis=1)
+        # A scenario has names without spaces. With other names here, true values would be passed on.
+        return table.set_axis(pd.Index(super().get_feature_names_out()).str.strip(), axis=1)
 
     def _scenario(self, frame: pd.DataFrame) -> Scenario:
         """Return the scenario of the records, with the policy as its only one."""

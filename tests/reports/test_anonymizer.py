@@ -108,7 +108,7 @@ def test_amounts_seed_and_overrides_are_those_of_the_scenario():
         ({"quasi_identifiers": ["age"]}, "quasi_identifiers: given twice"),
         ({"keep": ["visits", "name"]}, "identify most people"),
         ({"keep": ["visits", "age"]}, "the column is a quasi-identifier"),
-        ({"keep": ["visits", "weight"]}, "column missing"),
+        ({"keep": ["visits", "weight"]}, "keep: no such column; found 'weight'"),
         ({"keep": []}, "unknown_to_outsiders: the column is not kept"),
         ({"policy": "no-protection"}, r"raise max_risk.*with accept_risk"),
         ({"policy": "none"}, "policies"),
@@ -165,6 +165,12 @@ def test_tables_are_returned_as_they_came(library, fitted, released):
     as_pandas = own.set_output(transform="pandas").transform(table)
     pd.testing.assert_frame_equal(as_pandas.reset_index(drop=True), plain)
     assert isinstance(own.set_output(transform="polars").transform(table), pl.DataFrame)
+
+
+def test_names_may_have_surrounding_spaces(released):
+    made = anonymizer().fit_transform(PATIENTS.rename(columns={"age": " age", "visits": "visits "}))
+    assert list(made.columns) == ["visits ", " age", "sex"]
+    pd.testing.assert_frame_equal(made.rename(columns=str.strip), released)
 
 
 def test_arrays_have_the_names_of_scikit_learn(released):
