@@ -16,8 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import reidsim
 from reidsim.core.tables import library_of, native_table, pandas_table, text_table
-from reidsim.reports.shared.file import apply_rules, csv_bytes
-from reidsim.reports.shared.records import Kept
+from reidsim.reports.shared.file import csv_bytes
 
 RNG = np.random.default_rng(5)
 PATIENTS = pd.DataFrame(
@@ -82,9 +81,9 @@ def test_transform_is_apply_of_the_rulebook(fitted, tmp_path):
     (tmp_path / "rules.csv").write_bytes(csv_bytes(fitted.rulebook_))
     new = PATIENTS.sample(40, random_state=1)
     new.to_csv(tmp_path / "new.csv", index=False)
-    applied = apply_rules(tmp_path / "rules.csv", tmp_path / "new.csv", Kept(["visits"]))
+    applied = reidsim.apply(tmp_path / "rules.csv", tmp_path / "new.csv", keep=["visits"])
     present = fitted.transform(new).dropna(how="all")
-    pd.testing.assert_frame_equal(text_table(present, "released"), applied.table, check_dtype=False)
+    pd.testing.assert_frame_equal(text_table(present, "released"), applied, check_dtype=False)
 
 
 def test_without_hierarchies_the_scenario_is_drafted():

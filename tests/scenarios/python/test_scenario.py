@@ -177,7 +177,7 @@ def test_functions_take_a_scenario_in_place_of_a_file(tmp_path):
     assert reidsim.run(scenario, overrides={"economics.loss": 60}).manifest["content"]["economics"]["loss"] == 60
     assert reidsim.run(scenario).summary.equals(scenario.run().summary)
     assert reidsim.cross_play(scenario).table.equals(scenario.cross_play().table)
-    assert "basic" in reidsim.explain(scenario)
+    assert "basic" in reidsim.explain(scenario).text
     scored = reidsim.score(PATIENTS, scenario).summary
     PATIENTS.to_csv(tmp_path / "released.csv", index=False)
     np.testing.assert_array_equal(scored, scenario.score(tmp_path / "released.csv").summary)
