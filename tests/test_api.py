@@ -1,6 +1,7 @@
 """The public Python interface: ``import reidsim``."""
 
 import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,10 @@ def test_every_public_name_can_be_imported_and_is_documented():
         # A dataclass without a docstring has its signature as its docstring.
         assert not inspect.getdoc(thing).startswith(f"{name}("), name
         assert (thing.__module__.partition(".")[0], thing.__name__) == ("reidsim", name)
+        if inspect.isfunction(thing):
+            for argument in inspect.signature(thing).parameters:
+                described = rf"^([*\w]+, )*\*{{0,2}}{argument}(, [*\w]+)*( :|$)"
+                assert re.search(described, inspect.getdoc(thing), re.MULTILINE), f"{name}: {argument}"
         own = vars(thing).items() if inspect.isclass(thing) else ()
         for method, value in own:
             if not method.startswith("_") and (callable(value) or isinstance(value, property)):

@@ -4,6 +4,7 @@ import contextlib
 import pickle
 import random
 import sys
+import tomllib
 import types
 
 import numpy as np
@@ -176,6 +177,7 @@ def test_functions_take_a_scenario_in_place_of_a_file(tmp_path):
     scenario = scenario_of(policies=["basic", "no-attack"])
     assert reidsim.run(scenario, overrides={"economics.loss": 60}).manifest["content"]["economics"]["loss"] == 60
     assert reidsim.run(scenario).summary.equals(scenario.run().summary)
+    assert reidsim.run(tomllib.loads(scenario.to_toml())).summary.equals(scenario.run().summary)
     assert reidsim.cross_play(scenario).table.equals(scenario.cross_play().table)
     assert "basic" in reidsim.explain(scenario).text
     scored = reidsim.score(PATIENTS, scenario).summary
@@ -453,6 +455,8 @@ def other(records, **changes):
         (lambda: other(PATIENTS, population=PEOPLE.assign(age=None)), "^population: row 1, column 'age': value missi"),
         (lambda: reidsim.Scenario.load("economics = 3\n"), "^scenario: release: key missing"),
         (lambda: reidsim.Scenario.load("wan2015", {"economics.los": 1}), "^overrides: economics.los: unknown key"),
+        (lambda: reidsim.run("wan2015", overrides={"releases.waves": 1}), "^overrides: releases.waves: unknown key"),
+        (lambda: scenario_of(releases={"waves": 1}), "^Scenario: releases.waves: unknown key"),
         (lambda: reidsim.intervals(1), r"^intervals: widths\[0\]: value not allowed; found 1"),
     ],
 )  # fmt: skip
