@@ -1,6 +1,6 @@
 """Cost and speed of protection against adversaries who look people up in the released rows.
 
-Run by hand: ``python benchmarks/directions.py``; all 32,561 records of wan2015 take some minutes.
+Run by hand: ``python benchmarks/directions.py``; all 32,561 records of wan2015 take half a minute.
 
 Policies are planned in direction "record" and in the requested direction; both are evaluated in the latter. The counts
 of rows that fit each person are compared with a plain loop over a sample of persons, whose time is extrapolated.

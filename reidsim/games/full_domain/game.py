@@ -570,9 +570,9 @@ class AnyAdversaryGame(FullDomainGame):
     def _pays(self, ahead: Floats, tie: Floats, invited: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return whether each record is kept rather than suppressed.
 
-        `ahead` is its payoff less the payoff of suppression, and `tie` the tie tolerance. A record is kept if `ahead`
-        exceeds `tie`. In the No-Attack game, it is kept if no attack on it pays (`invited`) and `ahead` is at least
-        ``-tie``.
+        `ahead` is its payoff less the payoff of suppression, `tie` the tie tolerance, and `invited` whether an attack
+        on it pays. A record is kept if `ahead` exceeds `tie`. In the No-Attack game, it is kept if no attack on it pays
+        and `ahead` is at least ``-tie``.
         """
         # An adversary who makes errors may attack without an expected profit, so that sharing a record causes a loss.
         return ~invited & (ahead >= -tie) if self.no_attack else ahead > tie
