@@ -40,11 +40,14 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import plan_known as plan_known
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
     from reidsim.core.errors import InputError as InputError
+    from reidsim.engine.batch.runner import rerun as rerun
+    from reidsim.engine.mesa_model import model as model
     from reidsim.engine.results import RunResult as RunResult
     from reidsim.engine.scenario import Scenario as Scenario
     from reidsim.engine.scenario import cross_play as cross_play
     from reidsim.engine.scenario import run as run
     from reidsim.engine.scenario import run_batch as run_batch
+    from reidsim.engine.scenario import score as score
     from reidsim.engine.scenario import stress as stress
     from reidsim.games.record_game import Choice as Choice
     from reidsim.games.record_game import RecordGame as RecordGame
@@ -61,15 +64,23 @@ if TYPE_CHECKING:
     from reidsim.populations.resources import ExternalResource as ExternalResource
     from reidsim.releases.hierarchy import Hierarchy as Hierarchy
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
-    from reidsim.reports.description import describe_file as describe_file
+    from reidsim.reports.anonymizer import Anonymizer as Anonymizer
+    from reidsim.reports.description import describe as describe
+    from reidsim.reports.description import explain as explain
+    from reidsim.reports.python import load_result as load_result
     from reidsim.reports.python import new as new
     from reidsim.reports.python import plot as plot
     from reidsim.reports.python import report as report
     from reidsim.reports.python import share as share
+    from reidsim.reports.shared.file import apply as apply
     from reidsim.scenarios.hierarchies import groups as groups
     from reidsim.scenarios.hierarchies import intervals as intervals
     from reidsim.scenarios.hierarchies import prefix as prefix
     from reidsim.scenarios.hierarchies import suppress as suppress
+    from reidsim.scenarios.kind import schema as schema
+    from reidsim.scenarios.parts import measure as measure
+    from reidsim.scenarios.parts import planner as planner
+    from reidsim.scenarios.parts import policy as policy
 
 
 __version__ = version("reidsim")
@@ -78,10 +89,14 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 
 # Public names by the module that defines them; imported on first use.
 _PUBLIC = {
-    "reidsim.engine.scenario": "run run_batch cross_play stress Scenario",
-    "reidsim.reports.python": "new plot report share",
+    "reidsim.engine.scenario": "run run_batch cross_play stress score Scenario",
+    "reidsim.engine.mesa_model": "model",
+    "reidsim.reports.python": "load_result new plot report share",
     "reidsim.populations.catalogue": "populate load_population",
-    "reidsim.reports.description": "describe_file",
+    "reidsim.reports.description": "describe explain",
+    "reidsim.reports.shared.file": "apply",
+    "reidsim.engine.batch.runner": "rerun",
+    "reidsim.scenarios.kind": "schema",
     "reidsim.adversaries.rationality": "fit_precision",
     "reidsim.scenarios.hierarchies": "intervals prefix groups suppress",
     "reidsim.populations.population": "Population",
@@ -90,6 +105,7 @@ _PUBLIC = {
     "reidsim.adversaries.sequential.planning": "plan_known plan_unknown BinomialBelief",
     "reidsim.adversaries.factored_mdp": "FactoredMDP Action FactoredMDPAdversary",
     "reidsim.adversaries.response": "Response",
+    "reidsim.scenarios.parts": "planner policy measure",
     "reidsim.games.record_game": "Choice",
     "reidsim.engine.results": "RunResult",
     "reidsim.core.errors": "InputError",
@@ -104,8 +120,13 @@ _BUILDING_BLOCKS = {
     "reidsim.adversaries.response": "OneShotAdversary",
     "reidsim.games.record_game": "RecordGame",
 }
+# Public names that need an extra, so that `from reidsim import *` leaves them out.
+_WITH_EXTRAS = {"reidsim.reports.anonymizer": "Anonymizer"}
 _HOMES = {
-    name: module for homes in (_PUBLIC, _BUILDING_BLOCKS) for module, names in homes.items() for name in names.split()
+    name: module
+    for homes in (_PUBLIC, _BUILDING_BLOCKS, _WITH_EXTRAS)
+    for module, names in homes.items()
+    for name in names.split()
 }
 
 __all__ = [*" ".join(_PUBLIC.values()).split(), "__version__"]
@@ -129,4 +150,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return [*__all__, *_WITH_EXTRAS.values()]

@@ -55,6 +55,12 @@ def pytest_configure(config):
             config.addinivalue_line("filterwarnings", f"error::{category}")
 
 
+@pytest.fixture(autouse=True)
+def no_registered_parts(monkeypatch):
+    """Forget after each test the parts that it registers."""
+    monkeypatch.setattr("reidsim.core.registry._REGISTERED", {})
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Collect tests without garbage collection, because all objects are kept.

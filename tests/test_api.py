@@ -1,6 +1,7 @@
 """The public Python interface: ``import reidsim``."""
 
 import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -9,9 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from found import at_least
 
 import reidsim
+from reidsim.cli import app
+from reidsim.engine.results import Result
+from reidsim.reports.page.report import report_text
+from reidsim.reports.python import DraftedScenario
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 
@@ -42,10 +48,64 @@ def test_every_public_name_can_be_imported_and_is_documented():
         # A dataclass without a docstring has its signature as its docstring.
         assert not inspect.getdoc(thing).startswith(f"{name}("), name
         assert (thing.__module__.partition(".")[0], thing.__name__) == ("reidsim", name)
+        if inspect.isfunction(thing):
+            for argument in inspect.signature(thing).parameters:
+                described = rf"^([*\w]+, )*\*{{0,2}}{argument}(, [*\w]+)*( :|$)"
+                assert re.search(described, inspect.getdoc(thing), re.MULTILINE), f"{name}: {argument}"
         own = vars(thing).items() if inspect.isclass(thing) else ()
         for method, value in own:
             if not method.startswith("_") and (callable(value) or isinstance(value, property)):
                 assert inspect.getdoc(value), f"{name}.{method}"
+
+
+LOADED = (reidsim.Scenario.load,)
+VERBS = {
+    "new": (reidsim.new, DraftedScenario.save),
+    "check": (*LOADED, reidsim.Scenario.check),
+    "run": (reidsim.run, reidsim.Scenario.batch),
+    "report": (reidsim.report, report_text),
+    "share": (reidsim.share,),
+    "apply": (reidsim.apply,),
+    "rerun": (reidsim.rerun, Result.save),
+    "stress": (*LOADED, reidsim.Scenario.stress, Result.save),
+    "switch": (*LOADED, reidsim.Scenario.switch, Result.save),
+    "attributes": (*LOADED, reidsim.Scenario.attributes, Result.save),
+    "cross-play": (*LOADED, reidsim.Scenario.cross_play),
+    "score": (reidsim.score, Result.save),
+    "populate": (reidsim.populate,),
+    "describe": (reidsim.describe,),
+    "explain": (reidsim.explain,),
+    "schema": (reidsim.schema,),
+}
+# Options with another name in Python, and by command where it differs; docs/python.md lists both.
+RENAMED = {
+    "set_": "overrides",
+    "output": "folder",
+    "file": "data",
+    "new": "data",
+    "no_cells": "cells",
+    "expected": "counts",
+    "quasi_identifier": "quasi_identifiers",
+    "hierarchy": "hierarchies",
+    **dict.fromkeys(("report folder", "share folder"), "result"),
+    **dict.fromkeys(("report output", "share output", "apply output", "populate output"), "path"),
+    **dict.fromkeys(("check scenario", "stress scenario", "switch scenario"), "source"),
+    **dict.fromkeys(("attributes scenario", "cross-play scenario"), "source"),
+    "populate output": "output",
+}
+WITHOUT_VERB = {"list", "show", "serve"}
+ONLY_COMMANDS = {"quiet", "verbose", "group_readable", "run json", "share verify", "cross-play measure"}
+
+
+def test_every_command_has_a_python_verb_with_its_options():
+    commands = typer.main.get_command(app).commands
+    assert set(commands) == VERBS.keys() | WITHOUT_VERB
+    for command, verbs in VERBS.items():
+        known = {name for verb in verbs for name in inspect.signature(verb).parameters}
+        for option in (each.name for each in commands[command].params):
+            if not {option, f"{command} {option}"} & ONLY_COMMANDS:
+                own = RENAMED.get(f"{command} {option}", RENAMED.get(option, option))
+                assert {own, option} & known, (command, option)
 
 
 def test_an_unknown_name_is_an_attribute_error():

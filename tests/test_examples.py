@@ -7,7 +7,7 @@ import pytest
 
 import reidsim
 
-NAMES = sorted(name for name in reidsim.__all__ if callable(getattr(reidsim, name)))
+NAMES = sorted(name for name in dir(reidsim) if callable(getattr(reidsim, name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -17,6 +17,7 @@ def test_the_example_of_a_public_name_runs(name, tmp_path, monkeypatch):
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     found = [test for test in doctest.DocTestFinder(recurse=False).find(documented, name, globs={}) if test.examples]
     assert found, f"{name} has no example"
+    assert "\nSee Also\n" in inspect.getdoc(documented), name
     for test in found:
         said = []
         assert runner.run(test, out=said.append).failed == 0, "".join(said)

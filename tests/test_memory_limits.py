@@ -15,7 +15,7 @@ import reidsim
 from reidsim.core import files
 from reidsim.core.errors import InputError
 from reidsim.core.tables import read_table
-from reidsim.engine.batch.runner import rerun_one
+from reidsim.engine.batch.runner import rerun
 from reidsim.engine.score import score_loaded
 from reidsim.engine.stress.run import describe
 from reidsim.engine.switch import switch_loaded
@@ -69,7 +69,7 @@ def batch(tmp_path, monkeypatch):
 def test_links_in_a_results_folder_are_not_followed(batch, tmp_path, name):
     (batch / name).rename(tmp_path / name)
     (batch / name).symlink_to(tmp_path / name)
-    for use in (open_results, lambda folder: rerun_one(folder, "0/0")):
+    for use in (open_results, lambda folder: rerun(folder, "0/0")):
         with pytest.raises(InputError, match="is a symbolic link, which is not followed"):
             use(batch)
 
@@ -77,17 +77,17 @@ def test_links_in_a_results_folder_are_not_followed(batch, tmp_path, name):
 def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "runs.parquet").write_bytes(b"PAR1" + bytes(50))
     with pytest.raises(InputError, match="the file changed since the batch ended"):
-        rerun_one(batch, "0/0")
+        rerun(batch, "0/0")
     manifest = json.loads((batch / "manifest.json").read_text())
     # Folders of earlier versions have no description of their tables.
     del manifest["tables"]
     (batch / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="cannot be read"):
-        rerun_one(batch, "0/0")
+        rerun(batch, "0/0")
     for part, value in {"content": "x", "warnings": 3, "design.files": {"files": {"town.csv": 1}}}.items():
         (batch / "manifest.json").write_text(json.dumps({**manifest, part.partition(".")[0]: value}))
         with pytest.raises(InputError, match=f" {part}: not the manifest of a batch"):
-            rerun_one(batch, "0/0")
+            rerun(batch, "0/0")
 
 
 SWEEP = {"sweep.values": {"economics.loss": {"from": 1, "to": 9, "points": 1000}}}

@@ -14,8 +14,8 @@ from reidsim.core.errors import InputError
 from reidsim.drafts.draft import draft_scenario
 from reidsim.engine.attributes import attributes_loaded
 from reidsim.engine.score import score_loaded
-from reidsim.engine.stress.run import describe
-from reidsim.reports.description import describe_file
+from reidsim.engine.stress.run import describe as size_of
+from reidsim.reports.description import describe
 from reidsim.reports.page.report import report_text
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import write_shared
@@ -54,7 +54,7 @@ def test_a_draft_counts_patients_and_says_so(played):
     assert (loaded.scenario.release.person, loaded.scenario.release.household) == ("pid", "hid")
     assert any("1,500 rows of 900 people; people are counted" in warning for warning in draft.warnings)
     assert "pid" not in draft.files["stays.toml"].partition("Quasi-identifiers")[2]
-    assert describe(loaded).startswith("1,500 records of 900 people in ")
+    assert size_of(loaded).startswith("1,500 records of 900 people in ")
     assert result.manifest["released_people"] == 900
 
 
@@ -66,7 +66,7 @@ def test_groups_of_the_draft_are_those_of_the_file(hospital, played):
     assert result.summary.loc["no-protection", "risk"] == pytest.approx(risk.mean(), abs=1e-12)
     household = risk.groupby(frame.groupby("pid")["hid"].first()).transform("max")
     assert result.summary.loc["no-protection", "household_risk"] == pytest.approx(household.mean(), abs=1e-12)
-    told = describe_file(hospital / "stays.csv", columns=COLUMNS, person="pid")
+    told = describe(hospital / "stays.csv", columns=COLUMNS, person="pid")
     assert told.profile.average_risk == pytest.approx(risk.mean(), abs=1e-12)
     assert (told.people, told.records, told.uniques) == (900, 1_500, int((risk == 1).sum()))
     assert told.frequencies.uniques == int(frame.groupby(COLUMNS)["pid"].nunique().eq(1).sum())
@@ -112,7 +112,7 @@ def test_reports_and_records_never_hold_the_key(hospital, played):
 def test_a_key_that_cannot_be_described_is_told(tmp_path, person, told):
     (tmp_path / "people.csv").write_text("pid,age\n1,30\n,31\n2,32\n")
     with pytest.raises(InputError, match=told):
-        describe_file(tmp_path / "people.csv", person=person)
+        describe(tmp_path / "people.csv", person=person)
 
 
 def test_a_shared_file_is_scored_as_its_policy(hospital, played, tmp_path):

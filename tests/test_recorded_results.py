@@ -190,7 +190,7 @@ def test_the_commands_of_a_study_give_the_recorded_results(recorded, study, fold
 
 def test_the_verbs_in_python_give_the_recorded_results(recorded, folder, drawn):
     write_files(folder)
-    found = {"describe": plain(vars(reidsim.describe_file(folder / "people.csv", population_size=500)))}
+    found = {"describe": plain(vars(reidsim.describe(folder / "people.csv", population_size=500)))}
     for name, result in in_python(folder):
         found[name] = {
             "tables": {key: table_of(each) for key, each in result.stored_tables().items()},

@@ -16,7 +16,7 @@ import pandas as pd
 
 import reidsim
 from reidsim.core.tables import read_table, sniff_delimiter
-from reidsim.reports.description import describe_file
+from reidsim.reports.description import describe
 
 # Amounts of Wan et al. 2015.
 AMOUNTS = {"benefit": 1200, "loss": 300}
@@ -55,7 +55,7 @@ def by_rows_and_people(file: Path, person: str, columns: Sequence[str]) -> pd.Da
     table: dict[str, dict[str, str]] = {}
     studies: dict[str, Any] = {}
     for units, key in (("rows", None), ("people", person)):
-        described = describe_file(file, columns=columns, person=key)
+        described = describe(file, columns=columns, person=key)
         scenario = reidsim.Scenario.from_frames(
             frame, hierarchies=levels, release={"person": key}, economics={**AMOUNTS, "gain": GAIN, "cost": COST}
         )

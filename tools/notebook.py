@@ -1,7 +1,7 @@
-"""Play the notebook of the documentation again, and write its outputs into it.
+"""Play the notebooks of the documentation again, and write their outputs into them.
 
-    python tools/notebook.py            # docs/notebooks/own-data.ipynb
-    python tools/notebook.py --check    # ends with 1 if the outputs in it are others
+    python tools/notebook.py            # every notebook of docs/notebooks
+    python tools/notebook.py --check    # ends with 1 if the outputs in one of them are others
 
 Cells are played one after the other in one namespace, as a kernel does; of the last expression of each, its text and
 its HTML are kept.
@@ -21,7 +21,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-NOTEBOOK = Path(__file__).resolve().parents[1] / "docs" / "notebooks" / "own-data.ipynb"
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def played(notebook: dict[str, Any]) -> dict[str, Any]:
@@ -77,12 +77,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing")
     given = parser.parse_args()
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    new = played(notebook)
-    if given.check:
-        return 0 if new == notebook else 1
-    NOTEBOOK.write_text(json.dumps(new, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0
+    other = False
+    for path in NOTEBOOKS:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        new = played(notebook)
+        other |= new != notebook
+        if not given.check:
+            path.write_text(json.dumps(new, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return int(given.check and other)
 
 
 if __name__ == "__main__":

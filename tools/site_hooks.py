@@ -36,7 +36,11 @@ API = {
     "reports": ("Reports", "Tables, report pages, shared files, and results as Python objects."),
     "web": ("Web page", "The page in the browser."),
 }
-_NAMES = {"_PUBLIC": "Functions and classes", "_BUILDING_BLOCKS": "Building blocks of games"}
+_NAMES = {
+    "_PUBLIC": "Functions and classes",
+    "_WITH_EXTRAS": "Names that need an extra",
+    "_BUILDING_BLOCKS": "Building blocks of games",
+}
 _NAMES_HEAD = """\
 # Python API
 

@@ -895,7 +895,7 @@ class FactoredMDPAdversary(Weighing):
         """
         return {**vars(self), "_solutions": {}, "_outcomes": {}}
 
-    def plan(self, group_size: int) -> Solution:
+    def solution(self, group_size: int) -> Solution:
         """Return the `Solution` of the attack on a group of this size, from a cache.
 
         Raises
@@ -928,7 +928,7 @@ class FactoredMDPAdversary(Weighing):
         if believed == 0:
             return (0.0,) * 6
         if (believed, true) not in self._outcomes:
-            plan = self.plan(believed)
+            plan = self.solution(believed)
             start, (nothing, *others) = plan.process.start, plan.process.allowed(plan.process.start)
             if not others:
                 return (0.0,) * 6

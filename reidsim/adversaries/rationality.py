@@ -12,12 +12,13 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import scipy
+from narwhals.typing import IntoDataFrame
 from numpy.typing import NDArray
 from pydantic import Field
 
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, Weighing, declared_information
 from reidsim.core.errors import InputError, locating, refuse_rows
-from reidsim.core.tables import numbers, read_table, require_columns, text_table
+from reidsim.core.tables import numbers, pandas_table, read_table, require_columns, text_table
 from reidsim.core.validation import Section
 from reidsim.releases.lattice import Floats, Rows
 
@@ -204,7 +205,7 @@ def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit
     )
 
 
-def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheory | None = None) -> PrecisionFit:
+def fit_precision(attacks: IntoDataFrame | str | Path, *, prospect: ProspectTheory | None = None) -> PrecisionFit:
     """Fit the precision of logit decisions to observed attacks by maximum likelihood.
 
     Parameters
@@ -239,10 +240,11 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
     >>> round(fit.precision, 4), fit.decisions, fit.against
     (0.0713, 5, 1)
     """
-    source = Path("attacks") if isinstance(attacks, pd.DataFrame) else Path(attacks)
-    table = attacks if isinstance(attacks, pd.DataFrame) else read_table(source)
+    seen = pandas_table(attacks)
+    source = Path("attacks") if isinstance(seen, pd.DataFrame) else Path(seen)
+    table = seen if isinstance(seen, pd.DataFrame) else read_table(source)
     require_columns(table, _COLUMNS, source)
-    if table is attacks:
+    if table is seen:
         table = text_table(table[list(_COLUMNS)], "attacks")
     attacked = table["attacked"].str.lower().map(_DECISIONS)
     success, gain, cost = (np.asarray(numbers(table, name, source), dtype=np.float64) for name in _COLUMNS[1:])

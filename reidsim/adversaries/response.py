@@ -51,9 +51,10 @@ EVERYBODY = Register()
 
 
 class Planner:
-    """Rule by which an adversary decides about attacks: a base class of adversaries.
+    """Rule by which an adversary decides about purchases and attacks: a base class of adversaries.
 
-    A scenario names it in the key ``planner``.
+    A scenario names it in the key ``planner``. In rounds, `begin` is called before the first round, `plan` in each
+    round, and `observe` after the attacks of a round in which the adversary was present.
 
     Attributes
     ----------
@@ -69,6 +70,22 @@ class Planner:
     label: ClassVar[str]
     provides: ClassVar[frozenset[str]]
     keys: ClassVar[tuple[str, ...]] = ()
+
+    def begin(self, world: Any) -> None:
+        """Prepare for the rounds; `world` is a `reidsim.agents.attack.World`."""
+
+    def plan(self, observation: Any) -> Any:
+        """Return the purchases and attacks of a round, an `AttackPlan`; by default those of the highest payoff.
+
+        `observation` is a `reidsim.agents.attack.Observation`, whose methods make plans.
+        """
+        return observation.best_plan()
+
+    def observe(self, outcome: Any) -> None:
+        """Learn the outcome of a round's attacks, a `reidsim.agents.attack.AdversaryOutcome`.
+
+        Numbers of attempts and successes by cell are drawn if outcomes are drawn, and expected values otherwise.
+        """
 
     @classmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:

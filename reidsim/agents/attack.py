@@ -5,7 +5,7 @@ Outcomes of a round's attacks are expected values, draws or distributions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import fsum
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
+from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.files import read_toml
 from reidsim.core.numerics import dot
-from reidsim.core.wording import measures_worded
+from reidsim.core.wording import columns_of, measures_worded
 from reidsim.games.composite import RememberingLinker
-from reidsim.games.outcomes import MEASURES, REIDENTIFIED, Case, Equilibrium, averages
+from reidsim.games.outcomes import MEASURES, REIDENTIFIED, Case, Equilibrium, averages, own_measures
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.linkage.totals import Tries
 from reidsim.releases.lattice import Strategies
@@ -96,6 +97,8 @@ class AttackPlan:
         Number of records attacked in each cell.
     drawn : bool
         Whether the targets are a random sample of the profitable records; `targets` then holds expected numbers.
+    worth : float
+        Expected payoff of the attacks over the remaining rounds, less the price of the resources, in currency units.
     """
 
     buys: Holdings
@@ -103,6 +106,7 @@ class AttackPlan:
     replies: Replies
     targets: Floats
     drawn: bool = False
+    worth: float = 0.0
 
     @property
     def by_chance(self) -> Bools:
@@ -246,21 +250,34 @@ def targets_within(replies: Replies, participants: Counts, budget: float, *, at_
     return targets
 
 
-def plan_attack(
-    profile: AdversaryProfile,
-    holds: Holdings,
-    participants: Counts,
-    rounds_left: int,
-    reply: Callable[[Holdings], Replies],
-) -> AttackPlan:
-    """Return an adversary's plan of purchases and attacks for a round.
+@dataclass(frozen=True, eq=False)
+class World:
+    """Facts that an adversary knows before the first round.
 
-    The adversary expects the same release in all remaining rounds. Among the sets of resources that its budget allows,
-    it buys the set with the highest expected payoff over the remaining rounds, net of the price. Among equal payoffs,
-    it buys the set with the fewest resources, and nothing if no purchase raises the payoff.
+    Parameters
+    ----------
+    name : str
+        Name of the adversary type.
+    rounds : int
+        Number of rounds.
+    holds : frozenset of str
+        Resources held.
+    prices : mapping of str to float
+        Price of each resource that the adversary can buy, in currency units.
+    budget : float
+        Maximum spending in a round, in currency units; infinite without a limit.
+    """
 
-    Resources whose total price exceeds the budget of one round are not bought. In this round, the price is paid from
-    the budget for attacks; in later rounds, the whole budget is left for attacks.
+    name: str
+    rounds: int
+    holds: Holdings
+    prices: Mapping[str, float]
+    budget: float
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Facts that an adversary knows when it plans a round, and the plans that they allow.
 
     Parameters
     ----------
@@ -268,29 +285,83 @@ def plan_attack(
         Fixed characteristics of the adversary.
     holds : frozenset of str
         Resources held.
-    participants : ndarray of int64, shape (n_cells,)
-        Number of exposed records of each cell; see `Setting.exposed`.
+    records : ndarray of int64, shape (n_cells,)
+        Number of exposed records of each cell; see `Setting.exposed`. Cells may differ between rounds.
     rounds_left : int
         Number of remaining rounds, including this one.
     reply : callable
-        Returns the reply to the release, given a set of resources; see `replies_to`.
+        Returns the reply to the release as `Replies`, given a set of resources; see `replies_to`. An adversary knows
+        ``attacks``, ``worth``, ``outlay``, ``frequency`` and ``invited``; the other arrays contain true probabilities.
     """
-    best, best_worth = no_plan(len(participants)), -np.inf
-    offered = [name for name in profile.prices if name not in holds]
-    for names in chain.from_iterable(combinations(offered, size) for size in range(len(offered) + 1)):
-        price = fsum(profile.prices[name] for name in names)
-        if price > profile.budget:
-            continue
-        replies = reply(holds.union(names))
+
+    profile: AdversaryProfile
+    holds: Holdings
+    records: Counts
+    rounds_left: int
+    reply: Callable[[Holdings], Replies]
+
+    @property
+    def offers(self) -> dict[str, float]:
+        """Prices of the resources that the adversary can buy and does not hold, in currency units."""
+        return {name: price for name, price in self.profile.prices.items() if name not in self.holds}
+
+    def plan(self, buys: Collection[str] = (), targets: Floats | None = None) -> AttackPlan:
+        """Return a plan with given purchases.
+
+        Parameters
+        ----------
+        buys : collection of str
+            Resources to buy, among `offers`.
+        targets : ndarray of float64, shape (n_cells,), optional
+            Number of records to attack in each cell, at most `records`, and 0 where the reply is no attack. By default,
+            the adversary attacks the profitable records that the rest of the budget covers; see `targets_within`.
+
+        Raises
+        ------
+        InputError
+            If a resource is not for sale, the targets are not possible, or the budget does not cover the plan.
+        """
+        where, budget = f"plan of adversary {self.profile.name!r}", self.profile.budget
+        require_among("not for sale", buys, self.offers, where=where, otherwise="no purchase")
+        price = spent = fsum(self.offers[name] for name in {*buys})
+        replies = self.reply(self.holds.union(buys))
+        if targets is not None:
+            targets, most = np.asarray(targets, dtype=np.float64), np.where(replies.attacks, self.records, 0)
+            if targets.shape != most.shape or not ((targets >= 0) & (targets <= most)).all():
+                expected = f"numbers of shape {most.shape}, from 0 to the number of records that the adversary attacks"
+                raise InputError("impossible targets", where=where, found=targets, expected=expected)
+            spent += dot(targets, replies.outlay)
+        refuse_first((spent > budget * (1 + _ROUNDING), "the budget is exceeded", where, spent, f"at most {budget:g}"))
+        drawn = targets is None and self.profile.draws_targets
         now, later = (
-            targets_within(replies, participants, budget, at_random=profile.draws_targets)
-            for budget in (profile.budget - price, profile.budget)
+            targets_within(replies, self.records, left, at_random=self.profile.draws_targets)
+            for left in (budget - price, budget)
         )
-        worth = dot(now, replies.worth) - price + (rounds_left - 1) * dot(later, replies.worth)
-        if best_worth == -np.inf or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
-            best = AttackPlan(frozenset(names), price, replies, now, profile.draws_targets)
-            best_worth = worth
-    return best
+        now = now if targets is None else targets
+        worth = dot(now, replies.worth) - price + (self.rounds_left - 1) * dot(later, replies.worth)
+        return AttackPlan(frozenset(buys), price, replies, now, drawn, worth)
+
+    def plans(self) -> Iterator[AttackPlan]:
+        """Yield a plan for each set of resources that the budget allows, the smallest sets first.
+
+        The adversary expects the same release in all remaining rounds. Resources whose total price exceeds the budget
+        of one round are not bought. In this round, the price is paid from the budget for attacks; in later rounds, the
+        whole budget is left for attacks.
+        """
+        for names in chain.from_iterable(combinations(self.offers, size) for size in range(len(self.offers) + 1)):
+            if fsum(self.offers[name] for name in names) <= self.profile.budget:
+                yield self.plan(names)
+
+    def best_plan(self) -> AttackPlan:
+        """Return the plan of `plans` with the highest expected payoff over the remaining rounds, net of the price.
+
+        Among equal payoffs, it is the first one, with the fewest resources.
+        """
+        best, *others = self.plans()
+        for plan in others:
+            if plan.worth > best.worth + INDIFFERENCE * (abs(best.worth) + plan.spent):
+                best = plan
+        return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -625,6 +696,11 @@ RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
 RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in column order.
 ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
+
+
+def round_columns() -> list[str]:
+    """Return the columns of the measures of a round: `ROUND_MEASURES`, then the user's."""
+    return columns_of((*ROUND_MEASURES, *own_measures()))
 
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:

@@ -45,10 +45,11 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Adversary, Linkage, NeverAttacks, Response
 from reidsim.agents.attack import (
     AttackPlan,
+    Observation,
+    Replies,
     money_rate,
     no_plan,
     of_attacked,
-    plan_attack,
     release_of,
     replies_to,
     target_shares,
@@ -222,13 +223,10 @@ class Opponent:
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
 
-        return plan_attack(
-            self.profile,
-            self.holds,
-            participants,
-            rounds_left,
-            lambda holds: replies_to(self.profile, self.equip(holds), strategies),
-        )
+        def reply(holds: Holdings) -> Replies:
+            return replies_to(self.profile, self.equip(holds), strategies)
+
+        return Observation(self.profile, self.holds, participants, rounds_left, reply).best_plan()
 
     def following(self, foreseen: Foreseen) -> Equipment | None:
         """Return the adversary's equipment, restricted to the attacks of a plan.

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+from collections.abc import Mapping
 from dataclasses import replace
 from math import fsum
 from typing import Any
 
 import mesa
 import numpy as np
+from mesa.agent import AgentSet
 from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import Planner
 from reidsim.agents.attack import (
     DISTINCT,
     PARTICIPATION,
     RISK_QUANTILES,
-    ROUND_MEASURES,
     AdversaryOutcome,
     AttackPlan,
     Attacks,
+    Observation,
+    Replies,
+    World,
     equilibrium_of,
     no_plan,
-    plan_attack,
     record_measures,
     replies_to,
+    round_columns,
     subject_draws,
     weighted_quantiles,
 )
@@ -37,9 +43,9 @@ from reidsim.agents.learning import (
     updated_weights,
 )
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
+from reidsim.agents.subjects import Agents, Subject
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
-from reidsim.core.wording import columns_of
 from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Equilibrium, Reidentified, reidentified
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.lattice import Rows, Strategies
@@ -122,8 +128,10 @@ def learned_risk(
 
 # Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
-# Columns of the table of adversaries and rounds, with the amounts and counts of the round in the middle;
-# `Adversary.measures` defines them.
+# Name of the data collector's table of adversaries and rounds, and its columns after the round, with the amounts and
+# counts of the round in the middle; `Adversary.measures` defines them. They are not agent reporters, because
+# `mesa.batch_run` would replace measures of the round by those of the same name.
+ADVERSARIES = "adversaries"
 _TOTALS = ("payoff", "attacks", "exploits", "breaches", "detections", "fines", "spent")
 ADVERSARY_MEASURES = ("adversary", "weight", "belief", "present", *_TOTALS, "holds", "expected_accuracy", THROUGH)
 
@@ -141,6 +149,8 @@ class ReidentificationModel(mesa.Model):
         Fixed parameters of the model.
     policy : str
         Name of the publisher's policy.
+    model_reporters, agent_reporters, agenttype_reporters : mapping, optional
+        Further values to collect after each round, by name, as in `mesa.DataCollector`.
 
     Attributes
     ----------
@@ -149,7 +159,7 @@ class ReidentificationModel(mesa.Model):
     adversaries : list of Adversary
         The adversary agents, one per type.
     participates : ndarray of bool, shape (n_subjects,)
-        Whether each subject takes part in the round.
+        Whether each subject takes part in the round, and after the round, in the next one.
     harm, expected_risk : ndarray of float64, shape (n_subjects,)
         Harm of a breach to each subject, in currency units, and probability of a breach that it expects; set only if
         participation is a decision.
@@ -170,9 +180,9 @@ class ReidentificationModel(mesa.Model):
     planned : PlannedReleases, optional
         Releases of a policy that plans all rounds before the first.
     datacollector : mesa.DataCollector
-        Measures of every round, and of every adversary in every round.
+        Measures of every round, and the table ``adversaries`` with the measures of every adversary in every round.
     running : bool
-        Whether rounds remain; read by mesa's `run_model`.
+        Whether rounds remain; read by mesa's `run_model`, `batch_run` and `SolaraViz`.
 
     Raises
     ------
@@ -185,7 +195,15 @@ class ReidentificationModel(mesa.Model):
     equilibrium: Equilibrium
     outcome: Attacks
 
-    def __init__(self, setting: Setting, policy: str) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        policy: str,
+        *,
+        model_reporters: Mapping[str, Any] | None = None,
+        agent_reporters: Mapping[str, Any] | None = None,
+        agenttype_reporters: Mapping[type, Mapping[str, Any]] | None = None,
+    ) -> None:
         # Every supported version of mesa accepts `rng` without a warning.
         super().__init__(rng=int(setting.stream("mesa").integers(2**31)))
         if not setting.n_subjects:
@@ -195,11 +213,13 @@ class ReidentificationModel(mesa.Model):
         self.setting = setting
         self.round_number = 0
         n, rule = setting.n_subjects, setting.participation
-        self.participates = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
+        self.participates = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0].copy()
         if rule is not None:
             self.harm = draw_harm(rule, n, setting.stream("valuations", "subjects"))
             self.expected_risk = np.full(n, rule.expected_risk)
             self.participates = takes_part(rule, self.harm, self.expected_risk)
+        # A copy, because users may change `participates`.
+        self.shared_in_last_round = self.participates.copy()
         self.publisher = Publisher(self, policy)
         self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
         self.participants = self._count_participants()
@@ -215,13 +235,14 @@ class ReidentificationModel(mesa.Model):
         self.planned = setting.planned(policy) if setting.planned is not None else None
         several = setting.rounds > 1 or self.planned is not None
         self._memory = Memory(setting) if setting.remembers and several else None
-        self.shared_in_last_round = self.participates
+        measures = {column: functools.partial(_measure, column) for column in round_columns()}
         self.datacollector = DataCollector(
-            model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
-            agenttype_reporters={
-                Adversary: {column: functools.partial(_measure, column) for column in ADVERSARY_MEASURES}
-            },
+            model_reporters={**measures, **(model_reporters or {})},
+            agent_reporters=agent_reporters,
+            agenttype_reporters=agenttype_reporters,
+            tables={ADVERSARIES: ("round", *ADVERSARY_MEASURES)},
         )
+        self.agents_by_type[Subject] = Agents.of(self)
 
     def run(self) -> ReidentificationModel:
         """Play all remaining rounds; return the model itself."""
@@ -237,8 +258,33 @@ class ReidentificationModel(mesa.Model):
         if counters is not None:
             counters.pop(self, None)
 
+    @property  # type: ignore[misc] # the setter of mesa only raises an error
+    def agents(self) -> AgentSet:
+        """All agents: publisher, adversaries, agents that a user has added, and data subjects."""
+        return Agents.of(self, super().agents)
+
+    @property
+    def subjects(self) -> AgentSet:
+        """The data subjects; see `Subject`."""
+        return self.agents_by_type[Subject]
+
+    @functools.cached_property
+    def subject_objects(self) -> list[Subject]:
+        """One object per data subject, made on first use and kept with the attributes that a user adds."""
+        return [Subject(self, row) for row in range(self.setting.n_subjects)]
+
+    def register_agent(self, agent: mesa.Agent) -> None:
+        """Register an agent, with a `unique_id` above the ids of all data subjects."""
+        super().register_agent(agent)
+        agent.unique_id += self.setting.n_subjects
+
     def step(self) -> None:
-        """Play one round: run its five phases, and stop `running` after the last round."""
+        """Play one round: run its five phases, and stop `running` after the last round.
+
+        A further step does nothing: `SolaraViz` makes steps in blocks, which may be longer than the rounds that remain.
+        """
+        if self.round_number == self.setting.rounds:
+            return
         self.round_number += 1
         for phase in PHASES:
             getattr(self, phase.name)()
@@ -249,17 +295,15 @@ class ReidentificationModel(mesa.Model):
     def publish(self) -> None:
         """Run the publish phase: release the records of the participants.
 
-        If participation is scheduled, the round's participants are set first. If subjects decide or are scheduled, and
-        their numbers per cell changed, linkage is recomputed among the participants. If adversaries remember earlier
-        releases, the setting of the round may get other rows (see `Memory.setting`), and the releases are added to the
-        memory.
+        If participation changed, or may change, and with it the number of participants of a cell, linkage is recomputed
+        among the participants. If adversaries remember earlier releases, the setting of the round may get other rows
+        (see `Memory.setting`), and the releases are added to the memory.
         """
-        schedule = self.setting.schedule
-        if schedule is not None:
-            self._take_part(schedule[self.round_number - 1])
-        if self.setting.participation is not None or schedule is not None:
+        before, now = self.shared_in_last_round, self.participates.copy()
+        self._moved = int(np.count_nonzero(now & ~before)), int(np.count_nonzero(before & ~now))
+        self.shared_in_last_round = now
+        if any(self._moved) or self.setting.participation is not None or self.setting.schedule is not None:
             self.participants = self._count_participants()
-            self.shared_in_last_round = self.participates
             among = self.setting.among
             is_new = not np.array_equal(self.participants, self._linked_among)
             if among is not None and is_new and self.participants.any():
@@ -302,19 +346,35 @@ class ReidentificationModel(mesa.Model):
         """
         self.agents_by_type[Adversary].do("answer_for")
         self._measure_round()
-        self.datacollector.collect(self)
+        for column in ("strategies", "risks"):
+            vars(self).pop(column, None)
+        collector = self.datacollector
+        # A user may have replaced the collector.
+        if ADVERSARIES in collector.tables:
+            for adversary in self.adversaries:
+                collector.add_table_row(ADVERSARIES, {"round": self.round_number, **adversary.measures})
+        collector.collect(self)
+        # Before mesa 3.5, `batch_run` counts from 0 where it looks up agents, but not where the collector stores them.
+        if self.steps in collector._agent_records and not hasattr(collector, "_collection_steps"):
+            collector._agent_records[self.steps - 1] = collector._agent_records.pop(self.steps)
 
     def learn(self) -> None:
         """Run the learn phase: update the beliefs of publisher, adversaries and subjects.
 
         Subjects learn, and decide about the next round, only if the setting has a participation rule. If outcomes are
-        drawn, agents learn from the draws; otherwise, from the expected outcomes.
+        drawn, agents learn from the draws; otherwise, from the expected outcomes. If participation is scheduled, the
+        participants of the next round are set.
         """
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
-        rule = self.setting.participation
-        if rule is None:
-            return
+        if self.setting.participation is not None:
+            self._decide(self.setting.participation)
+        schedule = self.setting.schedule
+        if schedule is not None and self.round_number < self.setting.rounds:
+            self.participates = schedule[self.round_number].copy()
+
+    def _decide(self, rule: ParticipationRule) -> None:
+        """Update the risks that subjects expect, and with them the participants of the next round."""
         outcome, shared = self.outcome, int(self.participants.sum())
         breached: Floats | Bools = outcome.risk[self.setting.cell_of_subject]
         hears: float | Bools = rule.hears
@@ -326,7 +386,7 @@ class ReidentificationModel(mesa.Model):
             found = float(np.count_nonzero(breached & self.participates))
         rate = found / shared if shared else 0.0
         self.expected_risk = learned_risk(rule, self.expected_risk, self.participates, breached, hears, rate)
-        self._take_part(takes_part(rule, self.harm, self.expected_risk))
+        self.participates = takes_part(rule, self.harm, self.expected_risk)
 
     @property
     def exposed(self) -> Counts:
@@ -343,7 +403,18 @@ class ReidentificationModel(mesa.Model):
         A record is exposed if it is released in this round, or if adversaries remember an earlier release of it.
         """
         known, cells = self.setting.known, self.setting.cell_of_subject
-        return self.participates if known is None else self.participates | (known.gone > 0)[cells]
+        return self.shared_in_last_round if known is None else self.shared_in_last_round | (known.gone > 0)[cells]
+
+    @functools.cached_property
+    def strategies(self) -> Strategies:
+        """Strategy of each subject's record in the latest round, shape (n_subjects,); -1 if it is withheld."""
+        chosen = self.equilibrium.strategies[self.outcome.setting.cell_of_subject]
+        return np.where(self.outcome.is_out, chosen, WITHHELD)
+
+    @functools.cached_property
+    def risks(self) -> Floats:
+        """Probability that each subject's record was re-identified in the latest round, shape (n_subjects,)."""
+        return np.where(self.outcome.is_out, self.outcome.risk[self.outcome.setting.cell_of_subject], 0.0)
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is present, shape (n_types,).
@@ -375,14 +446,6 @@ class ReidentificationModel(mesa.Model):
         self.setting = setting
         for adversary, profile in zip(self.adversaries, setting.profiles, strict=True):
             adversary.profile = profile
-
-    def _take_part(self, now: NDArray[np.bool_]) -> None:
-        """Set the participants, and store the numbers of subjects who joined and who left.
-
-        `now`, ndarray of bool, shape (n_subjects,), marks the subjects who take part.
-        """
-        before, self.participates = self.participates, now
-        self._moved = int(np.count_nonzero(now & ~before)), int(np.count_nonzero(before & ~now))
 
     def _measure_round(self) -> None:
         outcome, choice = self.outcome, self.publisher.choice
@@ -428,8 +491,8 @@ class ReidentificationModel(mesa.Model):
         }
 
 
-def _measure(name: str, agent: ReidentificationModel | Adversary) -> object:
-    return agent.measures[name]
+def _measure(name: str, model: ReidentificationModel) -> object:
+    return model.measures[name]
 
 
 def next_state(state: Floats, detected: float) -> Floats:
@@ -500,7 +563,7 @@ class Publisher(mesa.Agent):
         self.changed = np.zeros(model.setting.n_cells)
         self._rule: Choice | None = None
         # Cell and participation of each subject at the time of the choice.
-        self._released = model.setting.cell_of_subject, model.participates
+        self._released = model.setting.cell_of_subject, model.shared_in_last_round
         self._met: list[object] = []
         self._believed = np.zeros(0)
 
@@ -566,7 +629,7 @@ class Publisher(mesa.Agent):
         self.choice = replace(choice, strategies=setting.released(choice.strategies))
         self._met, self._believed = met, believed
         self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
-        self._released = setting.cell_of_subject, model.participates
+        self._released = setting.cell_of_subject, model.shared_in_last_round
 
     def _reply(self, weights: Floats) -> Choice:
         """Return the policy's choice, given the adversaries and the earlier releases.
@@ -678,6 +741,9 @@ class Adversary(mesa.Agent):
     def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
         super().__init__(model)
         self.profile, self.name, self.holds = profile, profile.name, profile.holds
+        # Each policy meets an adversary with a state of its own.
+        self._planner = copy.copy(profile.planner)
+        self._let("begin", World(self.name, model.setting.rounds, self.holds, profile.prices, profile.budget))
         self.expected_accuracy = profile.expected_accuracy
         self._accuracy = AccuracyBelief(profile.expected_accuracy, profile.experience) if profile.learns else None
         self.acts, self.was_free = 0.0, 1.0
@@ -705,15 +771,22 @@ class Adversary(mesa.Agent):
         if not (self.acts or setting.learning):
             return
         strategies, rounds_left = setting.released(model.publisher.strategies), setting.rounds - model.round_number + 1
-        self.plan = plan_attack(
-            profile,
-            self.holds,
-            model.exposed,
-            rounds_left,
-            lambda holds: replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies),
-        )
+
+        def reply(holds: Holdings) -> Replies:
+            return replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies)
+
+        observation = Observation(profile, self.holds, model.exposed, rounds_left, reply)
+        self.plan = self._let("plan", observation)
+        if not isinstance(self.plan, AttackPlan):
+            expected = "the result of observation.plan() or observation.best_plan()"
+            raise InputError("not a plan", where=f"adversary {self.name!r}", found=self.plan, expected=expected)
         if self.acts:
             self.holds = self.holds | self.plan.buys
+
+    def _let(self, method: str, about: object) -> Any:
+        """Return the result of a method of the planner; a method that it lacks is that of `Planner`."""
+        own = getattr(self._planner, method, None)
+        return getattr(Planner, method)(self._planner, about) if own is None else own(about)
 
     def answer_for(self) -> None:
         """Determine detected exploits, update the exclusion state and the measures.
@@ -760,11 +833,13 @@ class Adversary(mesa.Agent):
         }
 
     def learn(self) -> None:
-        """Update the expected accuracy of the resources from the attack outcomes.
+        """Tell the planner the outcome, and update the expected accuracy of the resources.
 
-        Nothing changes if the adversary does not learn, was absent, or attacked no record. Otherwise
-        `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
+        Nothing happens if the adversary was absent. The accuracy does not change if the adversary does not learn, or
+        attacked no record. Otherwise `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
         """
+        if self.acts:
+            self._let("observe", self.outcome)
         if self._accuracy is None or not self.acts:
             return
         success_if_right = np.minimum(self.plan.replies.success / self.profile.accuracy, 1.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.adversaries.response import Adversary, Linkage
+from reidsim.adversaries.response import Adversary, Linkage, Planner
 from reidsim.core.numerics import random_stream, word_of
 from reidsim.core.validation import ReadIf, Section, with_key
 from reidsim.games.composite import Meet
@@ -102,6 +102,8 @@ class AdversaryProfile:
         Name of the type.
     equip : Equip
         Returns linker and planner, given the resources held.
+    planner : Planner
+        Plans purchases and attacks; copied before the first round, so that its state belongs to one policy.
     weight : float
         Probability that the adversary of a round has this type; if several adversaries can be present, probability
         that this adversary is present in a round.
@@ -157,6 +159,7 @@ class AdversaryProfile:
     exploit_outlay: float = 0.0
     single_exploit: bool = True
     draws_targets: bool = False
+    planner: Any = field(default_factory=Planner)
     believed: AdversaryProfile | None = None
     lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
 

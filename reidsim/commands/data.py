@@ -141,7 +141,7 @@ def populate(
 
 @dataclass(frozen=True)
 class DescriptionOptions:
-    """Options of the description of a file, named as in `reidsim.describe_file`.
+    """Options of the description of a file, named as in `reidsim.describe`.
 
     Parameters
     ----------
@@ -181,12 +181,12 @@ def describe(file: Path, options: DescriptionOptions) -> None:
         CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or Parquet file.
     """
     with arguments.waiting(f"reading {file}"):
-        from reidsim.reports.description import describe_file
+        from reidsim.reports import description
         from reidsim.reports.study_tables import description_tables
 
-        description = describe_file(file, **vars(options))
-    arguments.print_tables(description_tables(description), always=True)
-    arguments.print_warnings(description.warnings)
+        described = description.describe(file, **vars(options))
+    arguments.print_tables(description_tables(described), always=True)
+    arguments.print_warnings(described.warnings)
 
 
 def list_() -> None:
@@ -228,12 +228,9 @@ def schema() -> None:
 
     Example: reidsim schema | less
     """
-    from pydantic.json_schema import models_json_schema
+    from reidsim.scenarios.kind import schema as schema_of_files
 
-    from reidsim.scenarios.kind import schemas
-
-    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
-    echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
+    echo(json.dumps(schema_of_files(), indent=2))
 
 
 @dataclass(frozen=True)
@@ -439,18 +436,16 @@ def apply(
     output
         New CSV file for the released records.
     """
-    from reidsim.core.files import require_new_file, write_new_file
     from reidsim.engine.results import require_no_standard_output
-    from reidsim.reports.shared.file import apply_rules, csv_bytes
+    from reidsim.reports.shared import file
 
     require_no_standard_output(output)
-    require_new_file(output)
-    applied = apply_rules(rulebook, new, columns.kept(), encoding=encoding)
-    write_new_file(output, csv_bytes(applied.table, applied.delimiter))
+    table = file.apply(rulebook, new, path=output, encoding=encoding, **vars(columns))
+    numbers = table.attrs
     note(
-        f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
-        f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} because no rule covers their values"
+        f"{len(table):,} of {counted(numbers['records'], 'record')} shared; withheld: "
+        f"{numbers['ruled_out']:,} by a rule, {numbers['uncovered']:,} because no rule covers their values"
     )
     risk = "the risk was computed for the release of the rulebook; run reidsim score for the risk of a new file"
-    arguments.print_warnings((risk if len(applied.table) else "no record is shared",))
+    arguments.print_warnings((risk if len(table) else "no record is shared",))
     note(f"Written: {output}")

@@ -173,14 +173,15 @@ def rerun(
         New folder for the results of the run, including its records.
     """
     with arguments.waiting(f"reading {folder}") as progress:
-        from reidsim.engine.batch.runner import rerun_one
+        from reidsim.engine.batch import runner
         from reidsim.engine.results import require_free
         from reidsim.reports.python import illustrate
         from reidsim.reports.terminal import summary_tables
 
         if output is not None:
             require_free(output)
-        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
+        with_records = output is not None
+        repeated = runner.rerun(folder, run, with_records=with_records, allow_code=allow_code, progress=progress)
     task = repeated.task
     title = f"{repeated.run.name}: run {task.key}, point {task.point}, replication {task.replication}"
     arguments.print_tables(summary_tables(repeated.run.summary, title, repeated.run.measures))
@@ -208,16 +209,18 @@ def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> N
 
 
 def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
-    """Print the agents of a scenario and the phases of a round.
+    """Print the agents of a scenario, the phases of a round, and why adversaries act.
 
     Example: reidsim explain market
 
     Example: reidsim explain mine.toml
     """
     loaded = changes.load(scenario)
-    from reidsim.reports.description import explanation
+    with arguments.waiting(f"reading {scenario}"):
+        from reidsim.reports import description
 
-    echo(explanation(loaded), nl=False)
+        explained = description.explain(loaded)
+    echo(explained.text, nl=False)
 
 
 def serve(
@@ -257,7 +260,7 @@ def stress(
     changes: arguments.Changes,
     execution: arguments.Execution,
     output: arguments.ResultsOption = None,
-    method: Literal["sobol", "morris"] | None = None,
+    method: Literal["sobol", "morris", "tornado"] | None = None,
     samples: Annotated[int | None, typer.Option(min=2)] = None,
     runs: Path | None = None,
     seed: arguments.SeedOption = None,

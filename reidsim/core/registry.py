@@ -1,23 +1,90 @@
-"""Registries: components of reidsim and of installed packages, by name.
+"""Registries: components of reidsim, of installed packages and of the user, by name.
 
 A decorator registers a component where it is defined. A registry lists the modules that define reidsim's own
-components; it imports them when it is first read.
+components; it imports them when it is first read. Components that a user registers exist in this process only.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from reidsim.core.errors import InputError, not_among
 
 T = TypeVar("T")
 D = TypeVar("D")
+# A name can be a part of a key path, and cannot be taken for ``module:object``.
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+
+
+class Registered(NamedTuple):
+    """A component that the user registered in this process; it takes the place of an entry point.
+
+    Attributes
+    ----------
+    part : object
+        Class, function or object.
+    """
+
+    part: Any
+
+    def load(self) -> Any:
+        """Return the component."""
+        return self.part
+
+
+# Components that the user registered in this process, by entry point group and name.
+_REGISTERED: dict[str, dict[str, Registered]] = {}
+
+
+def registered(group: str) -> Mapping[str, Registered]:
+    """Return the components that the user registered in this process, by name, in order of registration.
+
+    `group` is the entry point group of the registry.
+    """
+    return _REGISTERED.get(group, {})
+
+
+def register(group: str, sort: str, name: str, part: Any, *, is_taken: bool = False) -> None:
+    """Register a user's component; it replaces the user's earlier component of the same name.
+
+    Nothing changes if an entry point already gives the name to the component.
+
+    Parameters
+    ----------
+    group : str
+        Entry point group of the registry.
+    sort : str
+        Noun for one component, for error messages.
+    name : str
+        Name of the component; it begins with a letter, and has only letters, digits, ``_`` and ``-``.
+    part : object
+        Class, function or object.
+    is_taken : bool
+        Whether the name belongs to a component of reidsim.
+
+    Raises
+    ------
+    InputError
+        If the name is not allowed, or belongs to a component of reidsim or of an installed package.
+    """
+    source = f"@reidsim.{sort}"
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        expected = "a letter, then letters, digits, _ and -"
+        raise InputError("not a name", source=source, found=name, expected=expected)
+    entry = _installed(group, tuple(sys.path)).get(name)
+    if entry is not None and entry.value == f"{getattr(part, '__module__', '')}:{getattr(part, '__qualname__', '')}":
+        return
+    if is_taken or entry is not None:
+        problem = f"a {sort} of this name exists and cannot be replaced"
+        raise InputError(problem, source=source, found=name, expected="another name")
+    _REGISTERED.setdefault(group, {})[name] = Registered(part)
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -82,16 +149,13 @@ class Registry(Mapping[str, T], Generic[T]):
         return len(self._own())
 
     @property
-    def installed(self) -> dict[str, EntryPoint]:
-        """Entry points of installed packages in the group of this registry, by name.
-
-        They are sorted by name.
-        """
+    def installed(self) -> dict[str, EntryPoint | Registered]:
+        """Components of installed packages and of the user; see `installed`."""
         return installed(self.group)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all components: reidsim's own, then those of installed packages."""
+        """Names of all components: reidsim's own, those of installed packages, and the user's."""
         return (*self, *(name for name in self.installed if name not in self))
 
     def unknown(self, name: object, *, where: str | None = None, otherwise: str = "") -> InputError:
@@ -117,9 +181,12 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._parts
 
 
-def installed(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of installed packages in a group, by name, sorted."""
-    return _installed(group, tuple(sys.path))
+def installed(group: str) -> dict[str, EntryPoint | Registered]:
+    """Return the components of installed packages in a group, sorted by name, and then those that the user registered.
+
+    The method ``load`` of each value returns the component.
+    """
+    return {**_installed(group, tuple(sys.path)), **registered(group)}
 
 
 @lru_cache(maxsize=8)

@@ -20,9 +20,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
+import narwhals
 import pandas as pd
 import pyarrow as pa
 from pandas.io.stata import StataReader
@@ -387,6 +389,49 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     return values
 
 
+def pandas_table(data: Any) -> Any:
+    """Return a table of another library, such as polars or pyarrow, as a DataFrame of pandas.
+
+    A DataFrame of pandas, and an object that is not a table, are returned unchanged.
+
+    Raises
+    ------
+    InputError
+        If the table is not in memory, such as a LazyFrame of polars.
+    """
+    table = _foreign_table(data)
+    # As floats, large whole numbers beside missing values would change.
+    return data if table is None else table.to_arrow().to_pandas(integer_object_nulls=True)
+
+
+def library_of(data: Any) -> str:
+    """Return the name of the library of a table, such as ``polars``; ``pandas`` if the object is not a table."""
+    table = _foreign_table(data)
+    return "pandas" if table is None else table.implementation.value
+
+
+def _foreign_table(data: Any) -> narwhals.DataFrame[Any] | None:
+    """Return a table of another library than pandas as one of narwhals; None for any other object."""
+    # A DataFrame of pandas may have columns with equal names, which narwhals refuses.
+    table = None if isinstance(data, pd.DataFrame) else narwhals.from_native(data, pass_through=True)
+    if isinstance(table, narwhals.LazyFrame):
+        expected = "a table in memory, such as the result of its method collect"
+        raise InputError("not a table in memory", found=type(data).__name__, expected=expected)
+    return table if isinstance(table, narwhals.DataFrame) else None
+
+
+def native_table(frame: pd.DataFrame, library: str) -> Any:
+    """Return a DataFrame of pandas as a table of a library; see `library_of`.
+
+    Only a DataFrame of pandas, which is returned unchanged, has an index.
+    """
+    if library == "pandas":
+        return frame
+    backend: Any = library
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
+    return narwhals.from_arrow(table, backend=backend).to_native()
+
+
 def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:
     """Return a table in memory as text, as `read_table` returns a file.
 
@@ -412,6 +457,44 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
         raise InputError("the table has no rows or no columns", source=source, expected=expected)
     columns = [text_column(frame.iloc[:, position], trim=trim) for position in range(len(names))]
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+@contextlib.contextmanager
+def as_file(data: Any, argument: str, name: str = "data") -> Iterator[Path]:
+    """Yield the path of a table; a table in memory is written to a private file for the duration of the block.
+
+    Parameters
+    ----------
+    data : DataFrame, str or Path
+        The table, also of another library, or the path of its file.
+    argument : str
+        Name of the table in messages.
+    name : str
+        Name of the file, without its ending.
+
+    Raises
+    ------
+    InputError
+        If the table in memory has no rows or no columns, or two columns have equal names.
+    """
+    table = pandas_table(data)
+    if not isinstance(table, pd.DataFrame):
+        yield Path(table)
+        return
+    with TemporaryDirectory(prefix="reidsim-") as place:
+        path = Path(place, f"{name}.csv")
+        write_text_table(text_table(table, argument), path)
+        try:
+            yield path
+        except InputError as error:
+            raise (error.but(source=argument) if str(error.source) == str(path) else error) from None
+
+
+def write_text_table(table: pd.DataFrame, path: Path, *, levels: bool = False) -> None:
+    """Write a table of text as CSV; with `levels`, as a file of hierarchies: no header, semicolons."""
+    form: dict[str, Any] = {"header": False, "sep": ";"} if levels else {}
+    # Quote every cell, so that no column name is read as a comment.
+    table.to_csv(path, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n", **form)
 
 
 def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:

@@ -401,7 +401,7 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, n
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
 
 
-def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path) -> Model:
+def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path | None) -> Model:
     """Return a validated object made from individually validated values.
 
     `model` is its class. An example is a changed copy of an object. `values` are by key; `source` is the file in

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -124,6 +124,11 @@ class AttributesResult(Result):
     """
 
     table: pd.DataFrame
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        return cls(tables["attributes"], **common)
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder by name: only ``attributes``."""

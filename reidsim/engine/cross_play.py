@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ from reidsim.engine.batch.design import (
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import Ended, run_job
-from reidsim.engine.batch.statistics import LEVEL, mean_interval, measured, statistics_table
+from reidsim.engine.batch.statistics import LEVEL, design_of_runs, mean_interval, measured, statistics_table
 from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest
 from reidsim.games.cross_play import Defender, cross_play, matrix_of
 from reidsim.games.matrix_games import Floats, Mixtures, Sum, double_oracle, equilibrium, exploitability, zero_sum
@@ -124,6 +124,13 @@ class CrossPlayResult(Result):
     design: Design | None = field(default=None)
     replies: dict[str, pd.DataFrame] = field(default_factory=dict)
     equilibria: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        played, design = tables.pop("cross_play"), common["manifest"].get("design")
+        own = {name: table for name, table in tables.items() if name not in ("statistics", "worst_cases")}
+        return cls(played, None if design is None else design_of_runs(played, design), own, **common)
 
     @property
     def runs(self) -> pd.DataFrame:

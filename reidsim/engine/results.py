@@ -21,7 +21,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,12 +32,13 @@ from reidsim.core.errors import InputError, reading, writing
 from reidsim.core.files import BUNDLED, data_file, require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
-from reidsim.games.outcomes import Reidentified
+from reidsim.games.outcomes import Reidentified, own_measures
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, kind_of, kind_of_content, once_each
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -203,10 +204,11 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
 
     It holds the scenario with its hash and seed, the sources of its values (see `origins_of`), versions of packages,
     and `timings` in seconds; ``parts``, the origin of each user-defined kind, adversary or policy, if there are any;
-    ``measures``, if the kind of scenario is user-defined; and the entries of `facts`, which replace entries of the same
-    name.
+    ``measures``, if the kind of scenario or a measure is user-defined; and the entries of `facts`, which replace
+    entries of the same name.
     """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
+    is_known = kind.name in kinds and not own_measures()
     return {
         "scenario": loaded.name,
         "scenario_hash": scenario_hash(loaded.content),
@@ -216,8 +218,8 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
-        # A reader of the manifest may not have, or not trust, the user's module that defines the kind.
-        **({} if kind.name in kinds else {"measures": [measure.words for measure in kind.measures]}),
+        # A reader of the manifest may not have, or not trust, the user's module that defines the kind or a measure.
+        **({} if is_known else {"measures": [measure.words for measure in kind.measures_of(loaded.content)]}),
         **facts,
     }
 
@@ -278,16 +280,66 @@ class Result:
         """
         return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame)}
 
-    def plot(self) -> Figure:
-        """Return the main figure, drawn with matplotlib; see `reidsim.plot`."""
-        return import_module("reidsim").plot(self)  # type: ignore[no-any-return]
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Plain data that `restored` needs and that neither the tables nor the manifest contain."""
+        return {}
 
-    def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder.
+
+        By default, all fields of the class, except the common ones, are tables.
+
+        Parameters
+        ----------
+        tables : dict of str to DataFrame
+            The tables of `stored_tables`, by name.
+        facts : mapping
+            The manifest's entry ``result``.
+        common : dict
+            Values of the fields of every `Result`, by name.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If a table or fact is missing or has another form.
+        """
+        fields: dict[str, Any] = {**tables, **common}
+        return cls(**fields)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of all figures, main figures first; see `plot`. Each access draws the figures."""
+        return import_module("reidsim.reports.python").figure_names(self)  # type: ignore[no-any-return]
+
+    def plot(self, name: str | None = None, *, ax: Axes | None = None) -> Figure:
+        """Return a figure, by default the main one; see `reidsim.plot` for the arguments and errors."""
+        return import_module("reidsim").plot(self, name, ax=ax)  # type: ignore[no-any-return]
+
+    def save_figure(self, path: str | Path, name: str | None = None) -> Path:
+        """Write a figure to a file; return the path.
+
+        Parameters
+        ----------
+        path : str or Path
+            File whose name ends in ``.png``, ``.svg`` or ``.pdf``; an existing file is replaced.
+        name : str, optional
+            One of `figures`; the main figure if not given.
+
+        Raises
+        ------
+        InputError
+            If the result has no such figure, the name of the file has another ending, or the file cannot be written.
+        """
+        return import_module("reidsim.reports.python").write_figure(self, Path(path), name)  # type: ignore[no-any-return]
+
+    def report(self, path: str | Path | None = None, **options: Any) -> Any:
         """Return the report of the result as a `Report`; write it, if `path` is given.
 
-        See `reidsim.report` for the arguments and errors.
+        See `reidsim.report` for the other arguments, `options`, and errors.
         """
-        return import_module("reidsim").report(self, path, author=author, institution=institution)
+        return import_module("reidsim").report(self, path, **options)
 
     def _repr_html_(self) -> str:
         return import_module("reidsim.reports.python").result_html(self)  # type: ignore[no-any-return]
@@ -314,7 +366,13 @@ class Result:
         for name, table in self.stored_tables().items():
             write_parquet(folder / f"{name}.parquet", table)
         figures = [] if illustrate is None else illustrate(self, folder / "figures")
-        return {**self.manifest, "figures": figures, "warnings": list(self.warnings)}
+        facts = {"type": type(self).__name__, "tables": [*self.stored_tables()], **self.facts}
+        return {**self.manifest, "result": facts, "figures": figures, "warnings": list(self.warnings)}
+
+
+def without_folder(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a results folder as that of the result, without entries that describe the folder."""
+    return {key: value for key, value in manifest.items() if key not in ("result", "figures", "warnings", "tables")}
 
 
 def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
@@ -484,6 +542,47 @@ class RunResult(Result):
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
     held: object = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the owner of temporary files, which stay with the process that made them."""
+        return {**vars(self), "held": None}
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        runs, records = tables.pop("runs"), tables.pop("records", pd.DataFrame())
+        return cls(runs, records, AnalysisTables(tables), tuple(facts["by"]), tuple(facts["measured"]), **common)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The fields `by` and `measured`."""
+        return {"by": [*self.by], "measured": [*self.measured]}
+
+    @property
+    def rounds(self) -> pd.DataFrame:
+        """Measures of each round of agents, or wave of releases.
+
+        One row per ``replication``, ``draw``, ``policy`` and ``round`` (in a batch, also per ``point``), and one column
+        per measure of a round; see `reidsim.engine.single_run.analysis_of`. Without rounds, AttributeError is raised.
+        """
+        return self.analysis.rounds  # type: ignore[no-any-return]
+
+    @property
+    def statistics(self) -> pd.DataFrame:
+        """Statistics over the runs of a batch; see `BatchResult.statistics`.
+
+        Other results raise AttributeError.
+        """
+        return self.analysis.statistics  # type: ignore[no-any-return]
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """Distribution of the number of people re-identified under each policy.
+
+        One row per ``policy`` (in a batch, also per ``point`` and ``replication``) and number of ``people``, with its
+        ``probability`` and that of at most this number, ``at_most``. A result without policies raises AttributeError.
+        """
+        return self.analysis.reidentified  # type: ignore[no-any-return]
 
     @property
     def measures(self) -> tuple[Measure, ...]:

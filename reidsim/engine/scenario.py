@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 from rich.console import Console
 
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.core.files import require_new_file, require_plain
-from reidsim.core.tables import sniff_delimiter
+from reidsim.core.registry import registered
+from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
@@ -27,9 +29,11 @@ from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_na
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
+from reidsim.engine.score import ScoreResult, score_loaded
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
+from reidsim.games.outcomes import OWN_MEASURES
 from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
@@ -41,6 +45,8 @@ _AMOUNTS = ("benefit", "loss", "gain", "cost")
 # Keys of the records to be released, by section of the kind's schema.
 _RECORDS = {"release": "path", "targets": "file", "population": "path"}
 
+# A scenario, or the name, file, text or content of one; see `Scenario.load`.
+Source: TypeAlias = str | Path | Mapping[str, Any] | BaseScenario[Any]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -63,12 +69,12 @@ def scenario_method(play: Callable[P, R]) -> Callable[P, R]:
                 return play(*args, **kwargs)
         except InputError as error:
             scenario: Any = args[0]
-            raise _outside(error, scenario.path, scenario.place) from None
+            raise without_folder(error, scenario.path, scenario.place) from None
 
     return naming_arguments(decorated)
 
 
-def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
+def without_folder(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
     """Return the error with names in place of paths in a temporary folder.
 
     `path` is that of the scenario, `place` its temporary folder, if any. An error of option ``--set``, or of a scenario
@@ -114,7 +120,7 @@ class Scenario(BaseScenario[Any]):
     @classmethod
     def from_frames(
         cls,
-        records: pd.DataFrame | str | Path | None = None,
+        records: IntoDataFrame | str | Path | None = None,
         *,
         population: Any = None,
         hierarchies: Mapping[str, Any] | None = None,
@@ -130,7 +136,8 @@ class Scenario(BaseScenario[Any]):
     ) -> Self:
         """Build a scenario from tables and objects in memory.
 
-        The arguments have the keys of a scenario file. A table may be given wherever a file is named.
+        The arguments have the keys of a scenario file. A table may be given wherever a file is named: a DataFrame of
+        pandas or polars, a Table of pyarrow, or a table of another library that narwhals converts.
 
         Parameters
         ----------
@@ -144,15 +151,16 @@ class Scenario(BaseScenario[Any]):
             Hierarchy of each quasi-identifier, in lattice order: `intervals`, `prefix`, `groups`, ``"suppress"``, a
             section of a scenario file, a table or file with one row per value and one column per level, or a
             `Hierarchy`.
-        adversary : mapping or object, optional
-            Section ``adversary``, whose ``planner`` may be an object; or only the object. It has a method
-            ``respond(linkage, rows)``, or is a class or function that makes such an object from ``gain`` and ``cost``.
-            Sweeps over gain and cost need such a class or function.
+        adversary : mapping, str or object, optional
+            Section ``adversary``, whose ``planner`` may be an object; or only the planner. An object has a method
+            ``respond(linkage, rows)``, or is a class or function that makes such an object from ``gain``, ``cost`` and
+            the section's ``parameters``. Sweeps over these need such a class or function.
         economics : mapping, optional
             Payoff parameters in currency units per record: ``benefit``, ``loss``, ``gain`` and ``cost``, which may also
             be arguments.
         policies : sequence, optional
-            Policies to compare: names, and objects with a method ``choose(game)`` that returns one strategy per record.
+            Policies to compare: names, objects with a method ``choose(game)`` that returns one strategy per record,
+            and classes or functions that make such objects.
         unit : {"record", "table"}, optional
             Whether one strategy is chosen per record, or one for the whole table.
         seed : int, optional
@@ -172,6 +180,7 @@ class Scenario(BaseScenario[Any]):
             If an argument cannot be used or has no effect; names the argument, the value found and the value expected.
         """
         require_plain(name, f"{SOURCE}: argument 'name'")
+        library, records = library_of(records), pandas_table(records)
         content: dict[str, Any] = {} if game == DEFAULT_KIND else {"game": game}
         kind = scenario_kind({"game": game}, Path(SOURCE), allow_code=allow_code)
         place = next((part for part in _RECORDS if part in kind.schema.model_fields), "release")
@@ -208,9 +217,10 @@ class Scenario(BaseScenario[Any]):
                     content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
-            return cls(name, path, None, content, {}, allow_code, memory.objects, folder).overridden({}, own=content)
+            started = cls(name, path, None, content, {}, allow_code, memory.objects, folder, library)
+            return started.overridden({}, own=content)
         except InputError as error:
-            raise _outside(error, path, folder) from None
+            raise without_folder(error, path, folder) from None
 
     def with_(self, overrides: Mapping[str, object] | None = None, /, **changes: object) -> Self:
         """Return the scenario with other values.
@@ -235,7 +245,7 @@ class Scenario(BaseScenario[Any]):
         try:
             return replace(self, objects=memory.objects, place=memory.place).overridden(plain)
         except InputError as error:
-            raise _outside(error, self.path, memory.place) from None
+            raise without_folder(error, self.path, memory.place) from None
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the scenario as the text of a scenario file; write it if `path` is given.
@@ -261,7 +271,9 @@ class Scenario(BaseScenario[Any]):
                 return text
             return str(folder / name) if tables is None else f"{tables.name}/{name}"
 
-        text = toml_text(with_texts(anchored(self.named_objects(self.content), self.folder), moved))
+        unread = self.unread()
+        content = {**({"inherited": unread} if unread else {}), **self.named_objects(self.content)}
+        text = toml_text(with_texts(anchored(content, self.folder), moved))
         if path is not None and tables is not None:
             path = Path(path)
             if path.suffix != ".toml":
@@ -307,7 +319,7 @@ class Scenario(BaseScenario[Any]):
         InputError
             If a file, adversary or policy that the scenario names cannot be used.
         """
-        result = run_loaded(self, executor=SerialExecutor() if self.objects else None, progress=progress)
+        result = run_loaded(self, executor=SerialExecutor() if self._is_alone else None, progress=progress)
         return replace(result, held=self)
 
     @scenario_method
@@ -382,6 +394,13 @@ class Scenario(BaseScenario[Any]):
         /,
         *,
         one_at_a_time: bool | Sequence[str] = False,
+        folder: str | Path | None = None,
+        executor: str = "auto",
+        workers: int | None = None,
+        scheduler: str | None = None,
+        timeout: float | None = None,
+        resume: bool = False,
+        rerun_failed: bool = False,
         progress: Progress | None = None,
         **named: Any,
     ) -> RunResult:
@@ -393,8 +412,8 @@ class Scenario(BaseScenario[Any]):
             Values by key path.
         one_at_a_time : bool or sequence of str
             Whether to vary all parameters, or the parameters named, one at a time instead of crossing them.
-        progress : callable, optional
-            As in `run`.
+        folder, executor, workers, scheduler, timeout, resume, rerun_failed, progress
+            As in `batch`.
         **named : iterable
             Values by name, as in `with_`: ``loss=[100, 300]``, or ``adversaries__broker__gain=[50, 400]``.
 
@@ -415,7 +434,16 @@ class Scenario(BaseScenario[Any]):
         if one_at_a_time:
             chosen = section["values"] if one_at_a_time is True else one_at_a_time
             section["one_at_a_time"] = [self._key(name) if name in named else name for name in chosen]
-        return self.with_(sweep=section).batch(progress=progress)
+        return self.with_(sweep=section).batch(
+            folder,
+            executor=executor,
+            workers=workers,
+            scheduler=scheduler,
+            timeout=timeout,
+            resume=resume,
+            rerun_failed=rerun_failed,
+            progress=progress,
+        )
 
     @scenario_method
     def stress(
@@ -426,6 +454,9 @@ class Scenario(BaseScenario[Any]):
         method: str | None = None,
         samples: int | None = None,
         executor: str | None = None,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        timeout: float | None = None,
         runs: str | Path | None = None,
         progress: Progress | None = None,
         **named: Any,
@@ -437,12 +468,12 @@ class Scenario(BaseScenario[Any]):
         ranges : mapping of str to (float, float) or mapping, optional
             Bounds of a uniform distribution, or a distribution as in a scenario file, by key path; those of the
             scenario if not given.
-        method : {"sobol", "morris"}, optional
+        method : {"sobol", "morris", "tornado"}, optional
             Method of the sensitivity analysis.
         samples : int, optional
             Number of samples of the sensitivity analysis.
-        executor : str, optional
-            Where runs are done, as in `batch`.
+        executor, workers, scheduler, timeout
+            As in `batch`.
         runs : str or Path, optional
             Folder that keeps finished runs for a repeated call.
         progress : callable, optional
@@ -462,7 +493,7 @@ class Scenario(BaseScenario[Any]):
             distributions = {key: _distribution(key, each) for key, each in parameters.items()}
             n_points = self.content.get("uncertainty", {}).get("samples")
             changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
-        used = self._executor(executor) if executor or self.objects else None
+        used = self._executor(executor, workers=workers, scheduler=scheduler, timeout=timeout)
         folder = None if runs is None else Path(runs)
         return stress_loaded(with_method(changed, method, samples), executor=used, progress=progress, runs=folder)
 
@@ -602,6 +633,35 @@ class Scenario(BaseScenario[Any]):
         """
         return attributes_loaded(self, orders=orders, progress=progress)
 
+    @scenario_method
+    def score(
+        self, data: pd.DataFrame | str | Path, *, key: str | None = None, progress: Progress | None = None
+    ) -> ScoreResult:
+        """Compute payoff and risk of released records of any program, compared with the policies.
+
+        Parameters
+        ----------
+        data : DataFrame, str or Path
+            Released records, in memory or as a file: delimited text or Parquet. Cells may be values, labels of
+            hierarchies, ``*``, intervals or sets.
+        key : str, optional
+            Column, in the original and the released records, that identifies a record; if not given, there is one row
+            per record, in the order of the scenario's records.
+        progress : callable, optional
+            As in `run`.
+
+        Returns
+        -------
+        ScoreResult
+
+        Raises
+        ------
+        InputError
+            If the scenario is not one of tables or has no policies, or the records cannot be used.
+        """
+        with as_file(data, "score: argument 'data'") as file:
+            return score_loaded(self, file, key=key, progress=progress)
+
     def _key(self, name: str) -> str:
         """Return the key path of an argument name, such as ``economics.loss`` of ``loss``.
 
@@ -625,16 +685,21 @@ class Scenario(BaseScenario[Any]):
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
 
-        If the scenario has user-defined objects, which other processes may be unable to import, ``auto`` means this
-        process, unless `options` set workers or a timeout. `options` are those of `executor_named`.
+        If the scenario uses parts in memory, ``auto`` means this process, unless `options` set workers or a timeout.
+        `options` are those of `executor_named`.
         """
         used = executor_named(name or "auto", **options)
-        is_alone = self.objects and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
+        is_alone = self._is_alone and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
         return SerialExecutor() if is_alone else used
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether runs use user-defined parts in memory, which other processes may be unable to import."""
+        return bool(self.in_memory or registered(OWN_MEASURES))
 
 
 def run(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
@@ -645,8 +710,8 @@ def run(
 
     Parameters
     ----------
-    scenario : str or Path
-        Name of a bundled scenario, such as ``"wan2015"``, or a TOML file.
+    scenario : str, Path, mapping or Scenario
+        Name of a bundled scenario, such as ``"wan2015"``, a TOML file, the text or content of one, or a scenario.
     overrides : mapping of str to object, optional
         Values by key path that replace the scenario's, such as ``{"economics.loss": 600}``.
     seed : int, optional
@@ -677,7 +742,7 @@ def run(
 
 
 def run_batch(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
@@ -711,7 +776,7 @@ def run_batch(
 
 
 def cross_play(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
@@ -744,8 +809,48 @@ def cross_play(
     return loaded.cross_play(**options)
 
 
+def score(
+    data: pd.DataFrame | str | Path,
+    scenario: Source,
+    *,
+    key: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    progress: Progress | None = None,
+) -> ScoreResult:
+    """Compute payoff and risk of released records of any program, compared with the policies of a scenario.
+
+    Parameters
+    ----------
+    data, key
+        As in `Scenario.score`.
+    scenario, overrides, seed, allow_code, progress
+        As in `run`.
+
+    See Also
+    --------
+    Scenario.score : the same for a scenario in memory.
+    share : write the records that a policy releases.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
+    >>> scenario = reidsim.Scenario.from_frames(
+    ...     patients,
+    ...     hierarchies={"age": reidsim.intervals(5), "sex": "suppress"},
+    ...     economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 2},
+    ... )
+    >>> reidsim.score(patients.assign(sex="*"), scenario).summary["publisher_payoff"].round(2).to_dict()
+    {'data.csv': 51.67, 'basic': 85.0, 'no-attack': 66.67}
+    """
+    loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code)
+    return loaded.score(data, key=key, progress=progress)
+
+
 def stress(
-    scenario: str | Path,
+    scenario: Source,
     *,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,

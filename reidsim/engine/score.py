@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from reidsim.core.numerics import random_stream
 from reidsim.core.wording import Measure, measures_among
-from reidsim.engine.results import Result, begun, common_fields, release_file_facts, sha256_of
+from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest, release_file_facts, sha256_of
 from reidsim.games.outcomes import averages, measures_table, reidentified_in
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Progress, counted_units, equilibria_of
@@ -36,14 +37,22 @@ class ScoreResult(Result):
         a row for the record), ``attacked``, ``success_probability``, ``publisher_payoff``, ``adversary_payoff``,
         ``utility``; see `Equilibrium`. If the scenario counts people, one row per ``person`` instead, numbered in the
         order of their first records.
-    measures : dict of str to Measure
-        The measure in each column of `summary`.
     """
 
     file: str
     summary: pd.DataFrame
     records: pd.DataFrame
-    measures: dict[str, Measure]
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        summary = tables["scores"].set_index("policy")
+        return cls(common["manifest"]["score"]["file"], summary, tables["records"], **common)
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """The measure in each column of `summary`."""
+        return measures_among(measures_in_manifest(self.manifest), self.summary.columns)
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder by name: ``scores`` and ``records``.
@@ -54,7 +63,7 @@ class ScoreResult(Result):
 
 
 def score_loaded(
-    loaded: Scenario[Any], file: str | Path, *, key: str | None = None, progress: Progress | None = None
+    loaded: Scenario[Any], file: Path, *, key: str | None = None, progress: Progress | None = None
 ) -> ScoreResult:
     """Return the outcomes of a released file, treated like a policy's release.
 
@@ -67,7 +76,7 @@ def score_loaded(
     ----------
     loaded : Scenario
         A table scenario; the file is a release of its records.
-    file : str or Path
+    file : Path
         Delimited text or Parquet. Cells may be values, labels of hierarchies, ``*``, intervals or sets.
     key : str, optional
         Column, in both files, that identifies the record of a row; rows with equal keys are in the order of the
@@ -104,6 +113,5 @@ def score_loaded(
     columns = ("attacked", "success_probability", "publisher_payoff", "adversary_payoff", "utility")
     unit = {counted_units(loaded.content)[0]: np.arange(len(released.strategies)), "shared": ~released.withheld}
     each = pd.DataFrame({**unit, **{column: getattr(released, column) for column in columns}})
-    measures = measures_among(kind.measures_of(loaded.content), summary.columns)
     warnings = (*left_out_of_rounds(loaded.scenario), *released_warnings)
-    return ScoreResult(path.name, summary, each, measures, **common_fields(loaded, clock.laps, facts, warnings))
+    return ScoreResult(path.name, summary, each, **common_fields(loaded, clock.laps, facts, warnings))

@@ -21,8 +21,8 @@ from reidsim.agents.attack import (
     DISTINCT,
     PARTICIPATION,
     RISK_QUANTILES,
-    ROUND_MEASURES,
     RUN_MEASURES,
+    round_columns,
     weighted_quantiles,
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
@@ -48,12 +48,11 @@ from reidsim.games.outcomes import (
     distribution_table,
     measures_table,
     mixed,
+    own_measures,
 )
 from reidsim.scenarios.kind import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, equilibria_of, kind_of
 from reidsim.scenarios.scenario import Scenario, Study
 
-# Measures of the table of runs that are means over all rounds.
-_MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
 # Measures of `broken_guarantees`.
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
 # Measures that are quantiles over the records of all rounds, taken together.
@@ -117,22 +116,21 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
         the tables, because `setting` already belongs to this draw.
     """
     # Imported here because mesa is slow to import and not needed elsewhere.
-    from reidsim.agents.model import THROUGH, Adversary, ReidentificationModel
+    from reidsim.agents.model import ADVERSARIES, THROUGH, ReidentificationModel
 
     model = ReidentificationModel(setting, policy).run()
     place: dict[str, Any] = {"replication": replication, "draw": draw, "policy": policy}
     rounds, numbers = model.datacollector.get_model_vars_dataframe(), np.arange(1, setting.rounds + 1)
     rounds = rounds.assign(**place, round=numbers, subjects=setting.n_subjects)
-    rounds = rounds[[*place, "round", "subjects", *columns_of(ROUND_MEASURES)]]
+    rounds = rounds[[*place, "round", "subjects", *round_columns()]]
     added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
     each_added = {"round": added[:, 0] + 1, "record": added[:, 1], "value_of": added[:, 2]}
     if setting.waves:
         after = rounds.columns.get_loc("round") + 1
         rounds.insert(after, "wave", list(setting.waves))
         rounds.insert(after + 1, "counterfeits", np.bincount(added[:, 0], minlength=len(rounds)))
-    adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
-    columns = [*place, "round", *adversaries.columns]
-    adversaries = adversaries.assign(**place, round=np.repeat(numbers, len(setting.profiles)))[columns]
+    adversaries = model.datacollector.get_table_dataframe(ADVERSARIES)
+    adversaries = adversaries.assign(**place)[[*place, *adversaries.columns]]
     # Numbers of records attacked and re-identified, by combination of resources used.
     through = [
         (*where, combination, *found)
@@ -285,7 +283,8 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
     draws; see `PlayedPolicy`).
     """
     rounds = pd.concat([each.tables["rounds"] for each in played])
-    means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
+    of_rounds = columns_of((*MEASURES, *own_measures(), PARTICIPATION, BREACHES))
+    means = rounds.groupby("policy", sort=False, observed=True)[of_rounds].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
     means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
     people, records = _over_draws(played)

@@ -19,7 +19,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -340,6 +340,12 @@ class SwitchResult(Result):
     intervals: pd.DataFrame
     switches: pd.DataFrame
     lines: pd.DataFrame
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        fields: dict[str, Any] = {**tables, **common}
+        return cls(**{name: common["manifest"]["switch"][name] for name in ("key", "own", "link_gain")}, **fields)
 
     @property
     def best_now(self) -> str:

@@ -439,7 +439,7 @@ def _payoff_lines(swept: Swept) -> Iterator[Figure]:
     for setting in list(dict.fromkeys(lines["setting"]))[:_MOST_FIGURES]:
         figure = sensitivity_lines(lines[lines["setting"] == setting])
         if setting:
-            figure.suptitle(setting, fontsize=11, parse_math=False)
+            style.headline(figure, setting)
         yield figure
 
 
@@ -526,7 +526,7 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     outputs, parameters = table["output"].unique(), table["parameter"].unique()
     look = style.ordered_looks(table["policy"])
     figure, every = style.panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
-    figure.suptitle(title, fontsize=10)
+    style.headline(figure, title, fontsize=10)
     width = 0.8 / len(look)
     by_bar = table.set_index(["output", "policy", "index", "parameter"])[["value", "low", "high"]].astype(np.float64)
     for output, axes in zip(outputs, every, strict=True):
@@ -540,6 +540,38 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
         axes.set_xticks(range(len(parameters)), [style.key_words(name) for name in parameters], fontsize=9)
         style.label_axes(axes, title=measures[output].label, numbers="y")
     style.legend_below(figure, style.patches(look, alpha=0.6), columns=2 if len(outputs) == 1 else 4)
+    return figure
+
+
+def tornado_bars(table: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
+    """Draw a tornado chart of the first output, with a panel per policy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table ``tornado`` of a stress test: one row per ``output``, ``policy`` and ``parameter``, with the outputs
+        ``at_low``, ``at_own`` and ``at_high``, and their ``swing``. Rows without a swing are omitted.
+    measures : mapping of str to Measure
+        Measure of each output, by column name.
+
+    Returns
+    -------
+    Figure
+        A bar from the output at the own values to the output at each end of a parameter; the largest swing is on top.
+    """
+    rows = table[(table["output"] == table["output"].iloc[0]) & table["swing"].notna()]
+    look = style.ordered_looks(rows["policy"])
+    figure, every = style.panels(len(look), _COLUMNS, panel=(3.8, 2.9))
+    for policy, axes in zip(look, every, strict=True):
+        own = rows[rows["policy"] == policy][::-1]
+        for column, colour, label in (("at_low", BLUE, "low end"), ("at_high", VERMILION, "high end")):
+            # In grey print, the edge tells bars that overlap apart.
+            width, left = own[column] - own["at_own"], own["at_own"]
+            axes.barh(range(len(own)), width, left=left, color=colour, edgecolor=BLACK, alpha=0.6, label=label)
+        axes.axvline(own["at_own"].iloc[0], color=GREY, linewidth=0.8)
+        axes.set_yticks(range(len(own)), [style.key_words(name) for name in own["parameter"]], fontsize=9)
+        style.label_axes(axes, title=style.policy_name(policy), x=measures[rows["output"].iloc[0]].label, numbers="x")
+    style.legend_below(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 
@@ -704,7 +736,7 @@ def parameter_maps(
     """
     y, x = axes
     figure, grid = style.new_figure(2, 2, panel=(4.6, 3.5))
-    figure.suptitle(title, fontsize=11, parse_math=False)
+    style.headline(figure, title)
     # Round up to tenths, so that averages far below 1 are distinguishable.
     brightest = min(1.0, max(0.1, float(np.ceil(10 * maps[GENERALIZATION_INTENSITY.column].max())) / 10))
     panels: list[tuple[Measure, str, str, str, float | None]] = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -210,6 +211,20 @@ def _look(number: int) -> Look:
     return Look(_COLOURS[colour], _DASHES[place], _MARKERS[marker])
 
 
+# Axes of a user into which the next figure is drawn.
+_GIVEN: ContextVar[Axes | None] = ContextVar("given", default=None)
+
+
+@contextmanager
+def drawing_into(axes: Axes) -> Iterator[None]:
+    """Return a context in which a figure of one panel is drawn into given axes, with its legend."""
+    before = _GIVEN.set(axes)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(before)
+
+
 def new_figure(
     rows: int,
     columns: int,
@@ -223,6 +238,9 @@ def new_figure(
     `panel` is the approximate width and height of a panel with its labels, inches. With `sharex` or `sharey`, all
     panels (with ``"col"``, all panels of a column) have the same axis.
     """
+    if (given := _GIVEN.get()) is not None:
+        own: Any = given.figure
+        return own, [[given]]
     # Add height for the figure's legend and title.
     engine = ConstrainedLayoutEngine(hspace=0.06, wspace=0.04)
     figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.6), layout=engine, facecolor="white")
@@ -382,12 +400,24 @@ def zero_line(axes: Axes) -> None:
     axes.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
 
 
+def headline(figure: Figure, text: str, *, fontsize: float = 11) -> None:
+    """Write a line above all panels of a figure, with currency signs as plain text."""
+    if (given := _GIVEN.get()) is not None:
+        # The empty line below it is that of the panel's own title.
+        given.set_title(f"{text}\n", fontsize=fontsize, parse_math=False)
+    else:
+        figure.suptitle(text, fontsize=fontsize, parse_math=False)
+
+
 def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) -> None:
     """Put one legend for all panels below them, in at most `columns` columns.
 
     The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
     or too low for the rows.
     """
+    if (given := _GIVEN.get()) is not None:
+        given.legend(handles=list(handles), fontsize=9, frameon=False)
+        return
     canvas: Any = FigureCanvasAgg(figure)
     for number in range(min(columns, len(handles)), 0, -1):
         legend = figure.legend(
@@ -414,15 +444,23 @@ def own_settings() -> Iterator[None]:
         yield
 
 
+# Metadata that are left out, by ending of the file.
+FORMATS: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Creator": None, "Date": None},
+    ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+}
+
+
 def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -> None:
-    """Write a figure as PNG; equal figures give equal bytes.
+    """Write a figure in the format of its ending; equal figures give equal bytes.
 
     Parameters
     ----------
     figure : Figure
         The figure.
     path : str or Path
-        Path in an existing folder; an existing file is replaced.
+        Path in an existing folder, which ends in one of `FORMATS`; an existing file is replaced.
     dots_per_inch : int
         Resolution; 160 for print.
 
@@ -431,6 +469,6 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -
     InputError
         If the file cannot be written.
     """
-    with writing(path), own_settings():
-        # Without this, the file would contain matplotlib's version and differ between versions with equal pixels.
-        figure.savefig(path, format="png", dpi=dots_per_inch, metadata={"Software": None})
+    # Without metadata, the file has no version and no time, which differ between figures with equal content.
+    with writing(path), own_settings(), rc_context({"svg.hashsalt": "reidsim"}):
+        figure.savefig(path, dpi=dots_per_inch, metadata=FORMATS[Path(path).suffix])

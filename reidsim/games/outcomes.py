@@ -21,8 +21,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Presence, Response, arrays_of
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.files import read_toml
-from reidsim.core.wording import columns_of, measures_worded
+from reidsim.core.registry import installed
+from reidsim.core.wording import WORDS, Measure, columns_of, measures_worded
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
 from reidsim.linkage.totals import Distribution, Tries, mixture, successes
 from reidsim.populations.population import Counts
@@ -335,10 +337,51 @@ REIDENTIFIED = tuple(_WORDED["reidentified"].values())
 ANY_REIDENTIFIED, *_, PUBLISHER_CVAR, ADVERSARY_CVAR = REIDENTIFIED
 RISK_QUANTILE, HOUSEHOLD_RISK, REGRET = _WORDED["some"].values()
 SUCCESS_PROBABILITY, RECORD_RISK = _WORDED["record"].values()
+# Entry point group of measures of installed packages and of the user.
+OWN_MEASURES = "reidsim.measures"
+
+
+def own_measure(name: str, part: Any) -> Measure:
+    """Return a user-defined measure.
+
+    Parameters
+    ----------
+    name : str
+        Column of result tables.
+    part : object or class
+        Object, or the class of one, with the texts ``label``, ``format`` and ``definition`` and a method
+        ``compute(outcome, weights)``; see `Measure`.
+
+    Raises
+    ------
+    InputError
+        If one of them is missing.
+    """
+    found = part() if isinstance(part, type) else part
+    texts: dict[str, Any] = {text: getattr(found, text, None) for text in WORDS[1:]}
+    for text, value in texts.items():
+        missing, where = not isinstance(value, str), f"measure {name!r}"
+        refuse_first((missing, f"the measure has no {text}", where, value, f"an attribute {text!r} with a text"))
+    if not callable(getattr(found, "compute", None)):
+        expected = "a method compute(outcome, weights)"
+        raise InputError("not a measure", where=f"measure {name!r}", found=found, expected=expected)
+
+    def compute(outcome: Equilibrium, weights: Weights) -> float:
+        try:
+            return float(found.compute(outcome, weights))
+        except Exception as error:
+            raise InputError(f"{type(error).__name__}: {error}", where=f"measure {name!r}") from error
+
+    return Measure(name, **texts, compute=compute)
+
+
+def own_measures() -> tuple[Measure, ...]:
+    """Return the measures of installed packages, and the measures that the user registered."""
+    return tuple(own_measure(name, part.load()) for name, part in installed(OWN_MEASURES).items())
 
 
 def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
-    """Return each measure of `MEASURES` for an outcome, by column name.
+    """Return each measure of `MEASURES` and each user-defined measure for an outcome, by column name.
 
     Values are averages over records, one number per measure. Payoffs are in currency units per record.
     ``risk_if_attacked`` is missing (NaN) if no record is attacked.
@@ -354,7 +397,8 @@ def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
     -------
     dict of str to float
     """
-    return {measure.column: measure.compute(outcome, weights) for measure in MEASURES if measure.compute}
+    measures = (*MEASURES, *own_measures())
+    return {measure.column: measure.compute(outcome, weights) for measure in measures if measure.compute}
 
 
 # Conditional value at risk is the mean payoff over this share of outcomes, the worst ones.

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
@@ -29,7 +30,7 @@ from reidsim.core.errors import (
     require_distinct,
 )
 from reidsim.core.files import data_file, require_memory
-from reidsim.core.tables import numbers, read_table, require_columns, text_column, text_table
+from reidsim.core.tables import numbers, pandas_table, read_table, require_columns, text_column, text_table
 from reidsim.core.validation import LARGEST_SEED, Section
 from reidsim.core.wording import whole_number
 
@@ -371,7 +372,7 @@ class Population:
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, count: str | None = None, *, name: str = "population", source: str = ""
+        cls, frame: IntoDataFrame, count: str | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
         """Return a `Population` from the rows of a table.
 
@@ -392,7 +393,7 @@ class Population:
         InputError
             If a value is missing, or a count is not a number of 0 or more; the message names the row.
         """
-        table = text_table(frame, name)
+        table = text_table(pandas_table(frame), name)
         counts = None if count is None else read_counts(table, count, Path(name))
         names = [column for column in table.columns if column != count]
         for column in names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -13,10 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
+from reidsim.agents.explanation import OPTION_COLUMNS, options_table
 from reidsim.agents.profile import FIRST_STREAMS, PHASES
 from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device, require_parquet_fits
+from reidsim.core.tables import as_file
 from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.linkage.group_sizes import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
@@ -29,55 +31,106 @@ from reidsim.linkage.uniqueness import (
     uniqueness_of_sample,
 )
 from reidsim.populations.catalogue import population_metadata
+from reidsim.populations.population import UNKNOWN
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.kind import kind_named, kind_of
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
-from reidsim.scenarios.schema import ScenarioHead
 
 
-def explanation(loaded: Scenario[ScenarioHead]) -> str:
-    """Return the agents of a scenario and the phases of its rounds as text.
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Agents of a scenario, the phases of its rounds, and why adversaries act or not.
 
-    The text has several lines. A scenario without section ``agents`` is described with the defaults of its kind.
+    Parameters
+    ----------
+    text : str
+        All of it in lines of text, also returned by ``str``.
+    options : DataFrame
+        Options of each adversary if all records are shared unchanged; see `options_table`. Without rows if rounds
+        support none of the policies, or an adversary's gain or cost differs between records.
+    """
+
+    text: str
+    options: pd.DataFrame
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def explain(
+    scenario: str | Path | Mapping[str, Any] | Scenario[Any],
+    *,
+    overrides: Mapping[str, object] | None = None,
+    allow_code: bool = False,
+) -> Explanation:
+    """Return the agents of a scenario, the phases of its rounds, and why adversaries act or not.
+
+    A scenario without section ``agents`` is described with the defaults of its kind.
+
+    Parameters
+    ----------
+    scenario, overrides, allow_code
+        As in `Scenario.load`.
 
     Raises
     ------
     InputError
-        If this kind of scenario does not support agents.
+        If the scenario or one of its files cannot be used, or its kind does not support agents.
+
+    See Also
+    --------
+    Scenario.rounds : play rounds of agents.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.explain("market").options[["adversary", "reason"]]  # doctest: +SKIP
     """
-    scenario, kind = loaded.scenario, kind_of(loaded.scenario)
-    if not kind.decides or not hasattr(scenario, "economics"):
+    loaded: Scenario[Any] = Scenario.load(scenario, overrides, allow_code=allow_code)
+    values = loaded.scenario
+    kind = kind_of(values)
+    if not kind.decides or not hasattr(values, "economics"):
         raise InputError(
             "this kind of scenario does not support rounds of agents",
             source=loaded.path,
             where="game",
-            found=getattr(scenario, "game", None),
+            found=getattr(values, "game", None),
             expected=listed([name for name in kinds.names if "agents" in kind_named(name).schema.model_fields]),
         )
-    economics, types = economics_of(scenario)[0], []
+    economics, types = economics_of(values)[0], []
     prices: dict[Literal["gain", "cost"], float] = {"gain": economics.adversary_gain, "cost": economics.cost}
-    for name, _, section in types_of(scenario):
-        planner, knowledge = kind.attacker(scenario, name)
+    for name, _, section in types_of(values):
+        planner, knowledge = kind.attacker(values, name)
         own: dict[str, Any] = {price: getattr(section, price) for price in prices}
         for price, of_all in prices.items():
             if own[price] is None:
-                own[price] = "by record" if kind.is_by_record(scenario, price) else of_all
+                own[price] = "by record" if kind.is_by_record(values, price) else of_all
         types.append({"name": name, "section": section, "planner": planner, "knowledge": knowledge, **own})
+    options, lists = pd.DataFrame(columns=list(OPTION_COLUMNS)), list[dict[str, Any]]()
+    played = [name for name in kind.policies_of(values) if kind.policy(name).by_agents]
+    if played and not any("by record" in (each["gain"], each["cost"]) for each in types):
+        study = kind.build(loaded)
+        options = options_table(kind.settings(study)(played[0], 0, 0))
+        for name, each in kind.lists(study).items():
+            missing = {key: float((column == UNKNOWN).mean()) for key, column in each.columns.items()}
+            lists.append({"name": name, "records": len(each.person), "missing": missing})
     lines = lines_of(
         "explanation",
+        options=options.to_dict("records"),
+        lists=lists,
         name=loaded.name,
-        agents=kind.agents_of(scenario),
+        agents=kind.agents_of(values),
         publisher="data subjects" if kind.decides == "subject" else "publisher",
-        release=kind.decision(scenario),
-        policies=kind.policies_of(scenario),
+        release=kind.decision(values),
+        policies=kind.policies_of(values),
         types=types,
         phases=PHASES,
         first_streams=FIRST_STREAMS,
     )
-    return "".join(f"{line}\n" for line in lines)
+    return Explanation("".join(f"{line}\n" for line in lines), options)
 
 
 # Code of a missing value.
@@ -195,8 +248,8 @@ class FileDescription:
         return self.frequencies.uniques if self.people is None else round(self.profile.share_below(2) * self.people)
 
 
-def describe_file(
-    path: str | Path,
+def describe(
+    data: pd.DataFrame | str | Path,
     *,
     columns: Sequence[str] | None = None,
     count: str | None = None,
@@ -211,10 +264,10 @@ def describe_file(
 
     Parameters
     ----------
-    path : str or Path
-        CSV with a header (comma, semicolon or tab; may be compressed) or Parquet.
+    data : DataFrame, str or Path
+        Table in memory, or a file: CSV with a header (comma, semicolon or tab; may be compressed) or Parquet.
     columns : sequence of str, optional
-        Attributes that an attacker may know; all attributes of the file if not given.
+        Attributes that an attacker may know; all attributes of the data if not given.
     count : str, optional
         Column with the number of records in each row. If not given and not recorded in the file, each row is one
         record.
@@ -252,65 +305,68 @@ def describe_file(
     Examples
     --------
     >>> import pandas, reidsim
-    >>> pandas.DataFrame({"age": [30, 30, 52], "sex": ["F", "F", "M"]}).to_csv("patients.csv", index=False)
-    >>> reidsim.describe_file("patients.csv").records
-    3
+    >>> reidsim.describe(pandas.DataFrame({"age": [30, 30, 52], "sex": ["F", "F", "M"]})).uniques
+    1
     """
-    source = Path(path)
-    if source.suffix == ".toml":
-        hint = "run reidsim populate to make a file from the recipe"
-        raise InputError("a recipe, not a file of people", source=path, hint=hint)
-    if not 0 < level < 1:
-        raise InputError("confidence level out of range", source="--level", found=level, expected="above 0 and below 1")
-    if count is not None and may_name_weight(count):
-        problem, hint = "sampling weights are not counts of records", f"use --weight {count}"
-        raise InputError(problem, source=path, where="--count", found=count, hint=hint)
-    if weight is not None and (count, population_size, person) != (None, None, None):
-        problem = "sampling weights exclude other numbers of people"
-        expected = "--weight without --count, --population-size and --person"
-        raise InputError(problem, source=path, where="--weight", found=weight, expected=expected)
-    if columns is not None and person is not None and person not in columns:
-        columns = [*columns, person]
-    file, n_people = read_coded_file(source, columns=columns, count=count, weight=weight, encoding=encoding), None
-    if person is None:
-        frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.codes, file.counts))
-        profile = KAnonymityProfile(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
-    else:
-        file, of_record = _people(file, person, source)
-        frequencies, profile = _by_people(file.codes, of_record)
-        n_people = profile.total
-    attributes = tuple(_described(str(name), codes, file.counts) for name, codes in file.codes.items())
-    uniqueness, weights = None, file.weights
-    with locating(path):
-        if weights is None and population_size is not None:
-            # All records have equal weight.
-            require_usable(frequencies, population_size, 0.5)
-            weights = np.full(len(file.codes), population_size / frequencies.records)
-        if weights is not None:
-            cells = SampleCells.of_records([codes.to_numpy() for _, codes in file.codes.items()], weights, file.counts)
-            rng = np.random.default_rng(np.random.SeedSequence(seed))
-            uniqueness = uniqueness_of_sample(cells, rng=rng, level=level)
-    names = list(map(str, file.codes))
-    warnings = lines_of(
-        "description_warnings",
-        identifying=[each.name for each in attributes if each.distinct == frequencies.records > 1],
-        may_have_counts=file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names)),
-        weight=None if file.weights is not None else next(filter(names_weight, names), None),
-    )
-    return FileDescription(
-        path=source,
-        kind=file.recorded.get("kind"),
-        title=file.recorded.get("title") or "",
-        source=file.recorded.get("source") or "",
-        rows=len(file.codes),
-        frequencies=frequencies,
-        profile=profile,
-        attributes=attributes,
-        people=n_people,
-        population_size=population_size if file.weights is None else round(float(file.weights.sum())),
-        uniqueness=uniqueness,
-        warnings=tuple(warnings),
-    )
+    with as_file(data, "describe: argument 'data'") as source:
+        if source.suffix == ".toml":
+            hint = "run reidsim populate to make a file from the recipe"
+            raise InputError("a recipe, not a file of people", source=source, hint=hint)
+        if not 0 < level < 1:
+            raise InputError(
+                "confidence level out of range", source="--level", found=level, expected="above 0 and below 1"
+            )
+        if count is not None and may_name_weight(count):
+            problem, hint = "sampling weights are not counts of records", f"use --weight {count}"
+            raise InputError(problem, source=source, where="--count", found=count, hint=hint)
+        if weight is not None and (count, population_size, person) != (None, None, None):
+            problem = "sampling weights exclude other numbers of people"
+            expected = "--weight without --count, --population-size and --person"
+            raise InputError(problem, source=source, where="--weight", found=weight, expected=expected)
+        if columns is not None and person is not None and person not in columns:
+            columns = [*columns, person]
+        file, n_people = read_coded_file(source, columns=columns, count=count, weight=weight, encoding=encoding), None
+        if person is None:
+            frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.codes, file.counts))
+            profile = KAnonymityProfile(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
+        else:
+            file, of_record = _people(file, person, source)
+            frequencies, profile = _by_people(file.codes, of_record)
+            n_people = profile.total
+        attributes = tuple(_described(str(name), codes, file.counts) for name, codes in file.codes.items())
+        uniqueness, weights = None, file.weights
+        with locating(source):
+            if weights is None and population_size is not None:
+                # All records have equal weight.
+                require_usable(frequencies, population_size, 0.5)
+                weights = np.full(len(file.codes), population_size / frequencies.records)
+            if weights is not None:
+                cells = SampleCells.of_records(
+                    [codes.to_numpy() for _, codes in file.codes.items()], weights, file.counts
+                )
+                rng = np.random.default_rng(np.random.SeedSequence(seed))
+                uniqueness = uniqueness_of_sample(cells, rng=rng, level=level)
+        names = list(map(str, file.codes))
+        warnings = lines_of(
+            "description_warnings",
+            identifying=[each.name for each in attributes if each.distinct == frequencies.records > 1],
+            may_have_counts=file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names)),
+            weight=None if file.weights is not None else next(filter(names_weight, names), None),
+        )
+        return FileDescription(
+            path=Path(source.name) if isinstance(data, pd.DataFrame) else source,
+            kind=file.recorded.get("kind"),
+            title=file.recorded.get("title") or "",
+            source=file.recorded.get("source") or "",
+            rows=len(file.codes),
+            frequencies=frequencies,
+            profile=profile,
+            attributes=attributes,
+            people=n_people,
+            population_size=population_size if file.weights is None else round(float(file.weights.sum())),
+            uniqueness=uniqueness,
+            warnings=tuple(warnings),
+        )
 
 
 def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:

@@ -7,39 +7,45 @@ import io
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from narwhals.typing import IntoDataFrame
 
-from reidsim.core.errors import InputError, reading
+from reidsim.core.errors import InputError, not_among, reading, require_among
 from reidsim.core.files import plain_name, require_plain
-from reidsim.core.tables import read_table, text_table
+from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
-from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results
+from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, without_folder, write_results
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
-from reidsim.figures.style import own_settings, policy_name, save_figure
+from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.page.report import write_report
-from reidsim.reports.page.sources import open_results
+from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder, open_results
 from reidsim.reports.shared.file import share_run
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
+
+_RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:
@@ -92,26 +98,36 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield from kind_of_content(result.manifest["content"]).figures(result) or ()
 
 
-@own_settings()
-def plot(result: Result) -> Figure:
-    """Draw the main figure of a result; the results folder has all figures.
+def figure_names(result: Result) -> tuple[str, ...]:
+    """Return the names of all figures of a result, main figures first."""
+    with own_settings():
+        return tuple(name for name, _ in figures_of(result))
+
+
+def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> Figure:
+    """Draw a figure of a result; the results folder has all figures.
 
     Parameters
     ----------
     result : Result
         Result of a run, batch, stress test, cross-play or another study.
+    name : str, optional
+        One of `Result.figures`. By default, the main figure: for a single run of policies, payoffs by policy; for
+        cross-play, payoff and risk of every defender against every adversary; for batches and other results, the first
+        figure, which is the payoff along the swept key for a sweep.
+    ax : Axes, optional
+        Axes of matplotlib to draw into; a new figure if not given. Only for figures with a single panel and no colour
+        bar.
 
     Returns
     -------
     Figure
-        For a single run of policies, payoffs by policy. For cross-play, payoff and risk of every defender against every
-        adversary. For batches and other results, the first of `figures_of`; for a sweep, this is the payoff along the
-        swept key.
+        The figure; with `ax`, the figure of the axes.
 
     Raises
     ------
     InputError
-        If there is nothing to draw.
+        If there is nothing to draw, the result has no figure of this name, or the figure does not fit into `ax`.
 
     See Also
     --------
@@ -125,13 +141,116 @@ def plot(result: Result) -> Figure:
     >>> len(figure.axes) > 0
     True
     """
-    run = result if isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs) else None
-    if run is None or isinstance(run, BatchResult):
-        for _, figure in figures_of(result):
-            return figure
-    if run is None:
+    figures = _main_figures if name is None else figures_of
+    with own_settings():
+        names = list[str]()
+        for found, figure in figures(result):
+            if name in (None, found):
+                return figure if ax is None else _drawn_into(ax, figures(result), len(names), figure)
+            names.append(found)
+    if not names:
         raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
-    return studies.payoffs_by_policy(run.summary.reset_index(), run.measures)
+    raise not_among("the result has no such figure", name, names, source=result.name, where="name", shown=len(names))
+
+
+def _main_figures(result: Result) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of the main figure, and maybe of others."""
+    has_payoffs = isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs)
+    if not has_payoffs or isinstance(result, BatchResult):
+        yield from figures_of(result)
+    if isinstance(result, RunResult) and has_payoffs:
+        yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures)
+
+
+def _drawn_into(ax: Axes, figures: Iterator[tuple[str, Figure]], number: int, alone: Figure) -> Figure:
+    """Draw one of several figures into given axes; return the figure of the axes.
+
+    Iterators draw a figure when they reach it, so that only this step of `figures` draws into `ax`.
+
+    Parameters
+    ----------
+    ax : Axes
+    figures : iterator of tuple
+        Names and figures.
+    number : int
+        Number of the figure, from 0.
+    alone : Figure
+        The same figure, drawn by itself.
+
+    Raises
+    ------
+    InputError
+        If the figure has several axes, or a user-defined kind does not draw it with `new_figure`.
+    """
+    if not isinstance(ax, Axes):
+        raise InputError("not axes", where="ax", found=ax, expected="axes of matplotlib")
+    if len(alone.axes) != 1:
+        found, expected = counted(len(alone.axes), "panel or colour bar", "panels and colour bars"), "one panel"
+        raise InputError("the figure does not fit into one panel", where="ax", found=found, expected=expected)
+    for _ in range(number):
+        next(figures)
+    with drawing_into(ax):
+        drawn = next(figures)[1]
+    if drawn is not ax.figure:
+        raise InputError("the figure is not drawn by reidsim", where="ax", expected="no axes for this figure")
+    return drawn
+
+
+def write_figure(result: Result, path: Path, name: str | None = None) -> Path:
+    """Write a figure of a result to a file; see `Result.save_figure`."""
+    require_among("not a format of figures", [path.suffix], FORMATS, source=path)
+    save_figure(plot(result, name), path)
+    return path
+
+
+def load_result(folder: str | Path) -> Result:
+    """Return the result that a results folder holds.
+
+    Nothing is run, and no code that the scenario names is imported.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Results folder of a run, rounds, batch, cross-play, stress test, or another study that writes a folder.
+
+    Returns
+    -------
+    Result
+        Of the class that was saved, with equal tables: a `RunResult` of a run or of rounds, a `BatchResult` of a batch.
+
+    Raises
+    ------
+    InputError
+        If the folder is not a results folder, contains links, is incomplete, or has a manifest or table that cannot be
+        used.
+
+    See Also
+    --------
+    RunResult : result of a run, with its method ``save``.
+    report : write the report of a folder.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> folder = reidsim.run("wan2015").save("results")
+    >>> reidsim.load_result("results")
+    RunResult('wan2015': safe-harbor, basic, sh-friendly, no-attack)
+    """
+    stored = open_folder(Path(folder))
+    manifest, warnings = without_folder(stored.manifest), tuple(map(str, stored.manifest.get("warnings", ())))
+    try:
+        facts = stored.manifest["result"]
+        restored = {each.__name__: each for each in _RESULTS}[facts["type"]].restored
+        for name in facts["tables"]:
+            if name not in stored.tables:
+                raise InputError(f"{name}.parquet missing", source=stored.folder, expected=COMPLETE_FOLDER)
+        tables = {name: stored.table(name) for name in facts["tables"]}
+        return restored(tables, facts, {"name": stored.name, "manifest": manifest, "warnings": warnings})
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError):
+        source, expected = stored.folder / "manifest.json", "a manifest written by reidsim"
+        raise InputError("not the manifest of a result", source=source, where="result", expected=expected) from None
 
 
 def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str, Figure]]:
@@ -152,6 +271,8 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
         yield "sensitivity", studies.sensitivity_bars(tables["sensitivity"], measures)
+    if "tornado" in tables and tables["tornado"]["swing"].notna().any():
+        yield "tornado", studies.tornado_bars(tables["tornado"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():
         yield "regrets", studies.regret_curves(tables["regrets"])
     if "belief_curves" in tables:
@@ -177,10 +298,13 @@ class DraftedScenario:
     ----------
     draft : Draft
         Columns found, quasi-identifiers and files of the draft.
+    library : str
+        Library of the table of records, such as ``polars``.
     """
 
     draft: Draft
     _place: TemporaryDirectory[str] = field(repr=False)
+    library: str = "pandas"
 
     @property
     def name(self) -> str:
@@ -210,7 +334,8 @@ class DraftedScenario:
     @property
     def scenario(self) -> Scenario:
         """The draft as a scenario, whose files exist as long as the scenario."""
-        return replace(Scenario.load(self._folder / self.draft.scenario_file), place=self._place)
+        loaded = Scenario.load(self._folder / self.draft.scenario_file)
+        return replace(loaded, place=self._place, library=self.library)
 
     def run(self, *, progress: Progress | None = None) -> RunResult:
         """Play the policies of the draft against its adversary; see `Scenario.run`."""
@@ -246,7 +371,7 @@ class DraftedScenario:
 
 
 def new(
-    data: pd.DataFrame | str | Path,
+    data: IntoDataFrame | str | Path,
     *,
     quasi_identifiers: Sequence[str] = (),
     only_named: bool = False,
@@ -271,7 +396,7 @@ def new(
     Parameters
     ----------
     data : DataFrame, str or Path
-        One row per record, in memory or in a file format that `reidsim new` reads.
+        One row per record, in memory (pandas, polars, pyarrow) or in a file format that `reidsim new` reads.
     quasi_identifiers : sequence of str
         Columns that others may know, in addition to the inferred ones.
     only_named : bool
@@ -314,7 +439,7 @@ def new(
 
     See Also
     --------
-    describe_file : disclosure risk of a file.
+    describe : disclosure risk of a file.
     Scenario : description of a study.
 
     Examples
@@ -330,13 +455,10 @@ def new(
     require_plain(name, "new: argument 'name'")
     place = TemporaryDirectory(prefix="reidsim-")
     folder = Path(place.name)
-    if isinstance(data, pd.DataFrame):
-        source = folder / f"{name}.csv"
-        text_table(data, "new: argument 'data'").to_csv(source, index=False, quoting=csv.QUOTE_ALL)
-    else:
-        source = folder / Path(data).name
-        with reading(data):
-            shutil.copyfile(data, source)
+    library = library_of(data)
+    with as_file(data, "new: argument 'data'", name) as given, reading(given):
+        source = folder / given.name
+        shutil.copyfile(given, source)
     options = DraftOptions(
         quasi_identifier=quasi_identifiers,
         only_named=only_named,
@@ -358,7 +480,7 @@ def new(
     draft = draft_scenario(source, folder, options, files)
     draft.write(folder)
     keep_private(folder)
-    return DraftedScenario(draft, place)
+    return DraftedScenario(draft, place, library)
 
 
 @dataclass(frozen=True)
@@ -382,7 +504,12 @@ class Report:
 
 
 def report(
-    result: Result | str | Path, path: str | Path | None = None, *, author: str = "", institution: str = ""
+    result: Result | str | Path,
+    path: str | Path | None = None,
+    *,
+    author: str = "",
+    institution: str = "",
+    **options: Any,
 ) -> Report:
     """Write the report of a result as one self-contained HTML page.
 
@@ -394,6 +521,11 @@ def report(
         New file for the report; if not given, no file is written.
     author, institution : str
         Author of the report and the author's institution, for the heading.
+    **options
+        ``scenario_file`` (str or Path), whose comments replace the comments stored with the run; ``shared_file`` (str
+        or Path), written by `share`, by default the newest one in or beside the folder; ``break_even`` (bool), whether
+        to solve the game at 10 to 25 other values of the loss, by default after a short run; ``cells`` (bool), whether
+        the page has sample rows and the records with the highest risk.
 
     Returns
     -------
@@ -421,7 +553,8 @@ def report(
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
         file = Path(place) / "report.html" if path is None else path
-        return Report(write_report(folder, file, author=author, institution=institution).read_text(encoding="utf-8"))
+        page = write_report(folder, file, author=author, institution=institution, **options)
+        return Report(page.read_text(encoding="utf-8"))
 
 
 def share(
@@ -436,6 +569,9 @@ def share(
     max_singled_out: float = MOST_SINGLED_OUT,
     max_risk: float | None = None,
     accept_risk: bool = False,
+    data: pd.DataFrame | str | Path | None = None,
+    rulebook: str | Path | None = None,
+    allow_code: bool = False,
 ) -> pd.DataFrame:
     """Return the records released by a policy, with the checks of `reidsim share`.
 
@@ -465,12 +601,19 @@ def share(
     accept_risk : bool
         Whether to release the records even if a risk is above the maximum, or sensitive values exceed the scenario's
         limits on inference.
+    data : DataFrame, str or Path, optional
+        The original records, unchanged, if their file was moved after the run, or was a table in memory.
+    rulebook : str or Path, optional
+        New CSV file with the rules of this release, for `apply`; do not publish it.
+    allow_code : bool
+        Whether a module that the scenario names as its kind may run.
 
     Returns
     -------
     DataFrame
-        Text, one row per released record. ``attrs["sidecar"]`` holds the description of the file, with its risk and
-        audit. Warnings are issued by `warnings.warn`.
+        Text, one row per released record; of the library of the scenario's table of records. With pandas,
+        ``attrs["sidecar"]`` holds the description of the file, with its risk and audit; other libraries have it only in
+        the file (`path`). Warnings are issued by `warnings.warn`.
 
     Raises
     ------
@@ -490,7 +633,8 @@ def share(
     >>> len(shared), shared.attrs["sidecar"]["audit"]["smallest_class"]
     (80, 20)
     """
-    with TemporaryDirectory() as place:
+    with ExitStack() as open_files:
+        place = open_files.enter_context(TemporaryDirectory())
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, RunResult):
             result.save(folder)
@@ -502,6 +646,9 @@ def share(
             kept=Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out),
             max_risk=max_risk,
             accept_risk=accept_risk,
+            data=None if data is None else open_files.enter_context(as_file(data, "share: argument 'data'")),
+            rulebook=None if rulebook is None else Path(rulebook),
+            allow_code=allow_code,
         )
         for text in notes:
             warnings.warn(text, stacklevel=2)
@@ -509,7 +656,9 @@ def share(
         if sidecar["records"]["shared"]:
             table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
     table.attrs["sidecar"] = sidecar
-    return table
+    # A results folder has no scenario with a table in memory.
+    native: pd.DataFrame = native_table(table, getattr(getattr(result, "held", None), "library", "pandas"))
+    return native
 
 
 def result_html(result: Result) -> str:

@@ -176,6 +176,7 @@ _MORRIS = (
     "{mu_star:,.4g} ({sigma:,.4g})",
     "mu_star (sigma): mean change of the output per step of the parameter (and standard deviation)",
 )
+_TORNADO = "output at the low and at the high end of the parameter; all others have their own values"
 # Intervals that are narrower than this, relative to the value, come from runs without random draws and are not shown.
 _DRAWN = 1e-9
 _CRITERIA = {
@@ -219,6 +220,11 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
     tables = result.tables
     if "sensitivity" in tables:
         yield from _sensitivity(tables["sensitivity"], title, measures)
+    if "tornado" in tables:
+        for output, rows in tables["tornado"].groupby("output", sort=False, observed=True):
+            measure = measures[str(output)]
+            texts = rows["at_low"].map(measure.text) + " to " + rows["at_high"].map(measure.text)
+            yield _by_policy(f"{title}: {measure.in_text}", rows.assign(text=texts), _TORNADO)
     if "robustness" in tables:
         table = tables["robustness"]
         table = table.assign(**table[_MARKS].apply(lambda marks: marks.map({True: "*", False: ""})))
@@ -232,7 +238,7 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
         table["words"] = table.groupby(["policy", "box"], observed=True)["words"].transform(" and ".join)
         heading = f"{title}: where {measures[str(table['output'].iloc[0])].in_text} is bad"
         rows = table.drop_duplicates(["policy", "box"])
-        yield table_of(heading, rows, _BOXES, "boxes of a classification tree", ("box",))
+        yield table_of(heading, rows, _BOXES, "boxes found by PRIM (patient rule induction)", ("box",))
     if "guarantee" in tables:
         heading = f"{title}: errors that break the guarantee"
         caption = "first value at which an attack on a record believed safe is profitable"
@@ -242,14 +248,18 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
 def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     form, caption = _SOBOL if "total" in set(indices["index"]) else _MORRIS
     for output, rows in indices.groupby("output", sort=False, observed=True):
-        policies, parameters = rows["policy"].unique(), rows["parameter"].unique()
         single = rows[rows["other"] == ""]
         values = single.pivot(index=["parameter", "policy"], columns="index", values="value").reset_index()
         values["text"] = [text for (text,) in texts_of(values, form)]
-        cells = values.pivot(index="parameter", columns="policy", values="text").loc[parameters, policies]
-        heading = f"{title}: {measures[str(output)].in_text}"
-        shown = cells.reset_index().astype(str).to_numpy().tolist()
-        yield titled_table(heading, ["", *policies], caption, rows=shown)
+        values = single[["parameter", "policy"]].drop_duplicates().merge(values)
+        yield _by_policy(f"{title}: {measures[str(output)].in_text}", values, caption)
+
+
+def _by_policy(title: str, rows: pd.DataFrame, caption: str) -> Table:
+    """Return a terminal table of column ``text``, with a row per parameter and a column per policy."""
+    policies, parameters = rows["policy"].unique(), rows["parameter"].unique()
+    cells = rows.pivot(index="parameter", columns="policy", values="text").loc[parameters, policies]
+    return titled_table(title, ["", *policies], caption, rows=cells.reset_index().astype(str).to_numpy().tolist())
 
 
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:

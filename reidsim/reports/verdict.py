@@ -169,7 +169,7 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Tables of a stress test by name: ``robustness``, ``sensitivity`` and ``guarantee``, if present.
+        Tables of a stress test by name: ``robustness``, ``sensitivity``, ``tornado`` and ``guarantee``, if present.
     unit : str
         Unit of the payoffs, such as record or person.
     name : callable
@@ -180,14 +180,15 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
     str
         Verdict in one line; empty if no table compares policies or no point was finished.
     """
-    names = ("robustness", "sensitivity", "guarantee")
-    robustness, indices, guarantee = (tables.get(table, pd.DataFrame()) for table in names)
+    names = ("robustness", "sensitivity", "tornado", "guarantee")
+    robustness, indices, tornado, guarantee = (tables.get(table, pd.DataFrame()) for table in names)
+    indices = pd.concat([indices, tornado.rename(columns={"swing": "value"}).assign(index="swing", other="")])
     context: dict[str, Any] = {"unit": unit, "robust": None, "sensitive": None, "breaking": None}
     if len(robustness) and robustness["mean_payoff"].notna().all():
         context["robust"] = robustness.set_index(robustness["policy"].astype(str).map(name))
     if len(indices):
         kept = (indices["output"] == PUBLISHER_PAYOFF.column) & (indices["other"] == "") & indices["value"].notna()
-        rows = indices[kept & indices["index"].isin(("total", "mu_star"))].sort_values("value", kind="stable")
+        rows = indices[kept & indices["index"].isin(("total", "mu_star", "swing"))].sort_values("value", kind="stable")
         most = rows.groupby("policy", observed=True)["parameter"].last().value_counts()
         if len(most):
             context["sensitive"] = {"parameter": most.index[0], "policies": most.iloc[0], "of": most.sum()}

@@ -247,7 +247,7 @@ class PlannerSection(Section):
     rate: Annotated[Share, with_key("planner", "random")] = 0.5
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
     parameters: Annotated[
-        dict[str, float | str | bool],
+        dict[str, Any],
         ReadIf(lambda section, scenario: section.planner not in planners, "with a planner of your own"),
     ] = Field(default={})
 
@@ -606,7 +606,19 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: Agents
         refuse_first((lacking, "adversary without a prior", where, lacking, "a prior for all adversaries or for none"))
 
 
-class PoliciesSection(Section):
+class DecisionSection(Section):
+    """Policies of a decision maker, and their parameters.
+
+    Attributes
+    ----------
+    parameters
+        parameters of policies of your own, by the name of the policy; of a policy `package.module:name`, by `name`
+    """
+
+    parameters: dict[str, dict[str, Any]] = Field(default={})
+
+
+class PoliciesSection(DecisionSection):
     """The publisher's policies.
 
     Attributes

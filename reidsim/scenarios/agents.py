@@ -200,6 +200,7 @@ def profile_of(
         return AdversaryProfile(
             name=name,
             equip=equip,
+            planner=planner,
             weight=section.weight,
             gain=own.adversary_gain,
             holds=frozenset(section.holds or ()),

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic.json_schema import models_json_schema
 
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError, refuse_rows
@@ -30,7 +31,7 @@ from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
-from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages
+from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages, own_measures
 from reidsim.linkage.people import AttributeLimits, SensitiveAttribute
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
     from reidsim.games.outcomes import Equilibrium, Reidentified
     from reidsim.games.record_game import Choice
+    from reidsim.populations.resources import PeopleList
     from reidsim.scenarios.agents import OpponentOptions, Opponents
 
 Keys = NDArray[np.intp]
@@ -347,6 +349,7 @@ class AnalysisTables:
 
     def __getattr__(self, name: str) -> Any:
         """Return the table of this name; raise AttributeError if the result has no such table."""
+        # An object that is being unpickled has no fields yet.
         if name in (tables := vars(self).get("named", {})):
             return tables[name]
         raise AttributeError(f"the result has no table {name!r}; its tables are {', '.join(tables) or 'none'}")
@@ -605,12 +608,13 @@ class Kind(ABC):
         return self.policies[name] if name in self.policies else OwnPolicy(name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
-        """Return the measures of a scenario, given as plain data.
+        """Return the measures of a scenario, given as plain data, with those of the user.
 
         They are described per person if the scenario counts people, otherwise per record.
         """
         counts_people = counted_units(content)[0] == "person"
-        return self.measures_of_people if self.measures_of_people and counts_people else self.measures
+        measures = self.measures_of_people if self.measures_of_people and counts_people else self.measures
+        return (*measures, *own_measures()) if self.decides else measures
 
     # Studies
 
@@ -716,11 +720,11 @@ class Kind(ABC):
         """Return averages over all records of a draw, one row per policy.
 
         `equilibria` are the outcomes of the policies in this draw, in the order of rows.
-        There is one column per measure (`MEASURES`); the index is ``policy``.
+        There is one column per measure (`MEASURES`, then the user's); the index is ``policy``.
         """
-        weights = study.world(draw).weights
+        weights, columns = study.world(draw).weights, columns_of((*MEASURES, *own_measures()))
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
-        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
+        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns)
 
     def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:
         """Return the distribution of the number of re-identified people, by policy.
@@ -824,6 +828,10 @@ class Kind(ABC):
         from reidsim.scenarios.agents import settings_of
 
         return settings_of(self, study)
+
+    def lists(self, study: Any) -> Mapping[str, PeopleList]:
+        """Return the lists of the study's people, by name of the resource; by default, there are none."""
+        return {}
 
     # Cross-play
 
@@ -1175,6 +1183,23 @@ def kinds_at_hand() -> Iterator[Kind]:
 def schemas() -> dict[str, type[ScenarioHead]]:
     """Return the schema of each kind of reidsim and of installed packages, by name."""
     return {name: kind_named(name).schema for name in kinds.names}
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of scenario files, of all kinds of reidsim and of installed packages.
+
+    See Also
+    --------
+    Scenario.load : read and validate a scenario.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> "Economics" in str(reidsim.schema())
+    True
+    """
+    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
+    return {"anyOf": list(inputs.values()), **definitions}
 
 
 def section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ from reidsim.core.errors import InputError, listed, locating, nearest, refuse_fi
 from reidsim.core.registry import Registry, installed
 from reidsim.games.cross_play import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.scenarios.parameters import has_method, made
 from reidsim.scenarios.schema import Count, ReadIf
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
@@ -178,7 +179,6 @@ class OwnPolicy(Policy):
     """
 
     description = "user-defined policy"
-    by_agents = False
 
     def __init__(self, name: str, where: str) -> None:
         self.name, self.label, self.where = name, name, where
@@ -191,11 +191,12 @@ class OwnPolicy(Policy):
         InputError
             If the object cannot be made, or is not a policy.
         """
-        own = study.loaded.part("policies", self.name, self.where)
-        if isinstance(own, type) or not callable(getattr(own, "choose", None)):
-            with one_line_errors("cannot be made", self.name, self.where):
-                own = own()
-        if not callable(getattr(own, "choose", None)):
+        own, section = study.loaded.part("policies", self.name, self.where), self.where.partition(".")[0]
+        name = short_name(self.name)
+        with one_line_errors("cannot be made", self.name, self.where):
+            values = getattr(getattr(study.scenario, section), "parameters", {}).get(name, {})
+            own = made(own, "choose", values, f"{section}.parameters.{name}")
+        if not has_method(own, "choose"):
             raise InputError("not a policy", where=self.where, found=self.name, expected="an object with choose(game)")
         bound = super().defender(study, draw)
         return replace(bound, plans=getattr(own, "plans", True), choose=partial(self._checked, own))
@@ -400,6 +401,11 @@ class PartName:
         raise self.registry.unknown(name, otherwise=", or package.module:object")
 
 
+def short_name(name: str) -> str:
+    """Return the name of a part without its module: ``Appetite`` for ``wards.parts:Appetite``."""
+    return name.rpartition(":")[2]
+
+
 def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Any:
     """Return a kind (see `Kind`) of reidsim, of an installed package, or of a module.
 
@@ -549,17 +555,6 @@ def _distributions(path: tuple[str, ...]) -> Mapping[str, list[str]]:
     Scanning the folders in `path` takes about a second.
     """
     return packages_distributions()
-
-
-def reference(part: object) -> str | None:
-    """Return the reference ``package.module:name`` to an object, class or function.
-
-    None if it is not the value of a name in an imported module other than ``__main__`` and ``builtins``.
-    """
-    module = getattr(part if hasattr(part, "__qualname__") else type(part), "__module__", "")
-    if module not in sys.modules or module in ("__main__", "builtins"):
-        return None
-    return next((f"{module}:{name}" for name, value in vars(sys.modules[module]).items() if value is part), None)
 
 
 def _module_of(part: object) -> str:

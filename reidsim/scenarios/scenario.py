@@ -10,7 +10,6 @@ is used: an adversary or policy, or a class or function that makes one.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import logging
 import os
@@ -19,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -29,8 +28,8 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.response import Adversary, Amount, Register, planners
-from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.adversaries.response import Adversary, Amount, OneShotAdversary, Register, planners
+from reidsim.core.errors import InputError, locating, refuse_first, require_among, require_distinct
 from reidsim.core.files import (
     BUNDLED,
     bundled_names,
@@ -42,7 +41,8 @@ from reidsim.core.files import (
     read_toml,
     resolve,
 )
-from reidsim.core.tables import text_table
+from reidsim.core.registry import register, registered
+from reidsim.core.tables import pandas_table, text_table, write_text_table
 from reidsim.core.validation import (
     merged,
     override,
@@ -54,10 +54,13 @@ from reidsim.core.validation import (
     with_texts,
 )
 from reidsim.games.cross_play import Game
+from reidsim.games.outcomes import OWN_MEASURES
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Counts, Population
 from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection
 from reidsim.scenarios.hierarchies import hierarchy_section
+from reidsim.scenarios.parameters import has_method, made
+from reidsim.scenarios.parts import written
 from reidsim.scenarios.registry import (
     MADE,
     Group,
@@ -67,9 +70,9 @@ from reidsim.scenarios.registry import (
     made_by,
     names_object,
     one_line_errors,
-    reference,
     refuse_code,
     scenario_kind,
+    short_name,
 )
 from reidsim.scenarios.schema import ScenarioHead, has_key, unread_keys
 
@@ -138,6 +141,8 @@ class Scenario(Generic[S_co]):
         Python objects by name that replace user-defined adversaries and policies.
     place : TemporaryDirectory, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
+    library : str
+        Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
     """
 
     name: str
@@ -148,11 +153,12 @@ class Scenario(Generic[S_co]):
     allow_code: bool = False
     objects: Mapping[str, Any] = field(default_factory=dict)
     place: TemporaryDirectory[str] | None = field(default=None, repr=False)
+    library: str = "pandas"
 
     @classmethod
     def load(
         cls,
-        source: str | Path | Mapping[str, Any],
+        source: str | Path | Mapping[str, Any] | Scenario[Any],
         overrides: Mapping[str, object] | None = None,
         *,
         seed: int | None = None,
@@ -163,8 +169,8 @@ class Scenario(Generic[S_co]):
 
         Parameters
         ----------
-        source : str, Path or mapping
-            Name of a bundled scenario, a TOML file, the text of one, or its content as plain data.
+        source : str, Path, mapping or Scenario
+            Name of a bundled scenario, a TOML file, the text of one, its content as plain data, or a scenario.
         overrides : mapping of str to object, optional
             Value by key path, such as ``{"economics.loss": 600}``.
         seed : int, optional
@@ -180,6 +186,11 @@ class Scenario(Generic[S_co]):
             If the scenario is invalid or sets a key that has no effect. The error names the file, the key path, the
             value found and the values allowed.
         """
+        changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
+        if isinstance(source, Scenario):
+            values = {each.name: getattr(source, each.name) for each in fields(source)}
+            start = cls(**{**values, "allow_code": allow_code or source.allow_code})
+            return start.overridden(changes, also_read=also_read, seed_given=seed is not None)
         if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
             path = _IN_MEMORY
             own = parse_toml(source, path) if isinstance(source, str) else deepcopy(dict(source))
@@ -188,7 +199,10 @@ class Scenario(Generic[S_co]):
             path = resolve(source, "scenarios", "scenario")
             own = read_toml(path)
             whole = extended(own, path)
-        changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
+        inherited = own.get("inherited", [])
+        is_list = isinstance(inherited, list) and all(isinstance(key, str) for key in inherited)
+        with locating(path):
+            refuse_first((not is_list, "wrong type", "inherited", inherited, "a list of key paths"))
         start = cls(path.stem, path, None, whole, allow_code=allow_code)  # type: ignore[arg-type]
         loaded = start.overridden(changes, own=own, also_read=also_read, seed_given=seed is not None)
         _LOGGER.info("scenario %s read from %s", loaded.name, path)
@@ -246,51 +260,91 @@ class Scenario(Generic[S_co]):
         values = self.scenario.model_dump(mode="json", by_alias=True)
         return hashed_files(self.named_objects(values, required=False), self.folder)
 
-    def named_objects(self, content: Any, key: str = "", *, required: bool = True) -> Any:
-        """Return content with references to modules in place of names of Python objects.
+    @property
+    def in_memory(self) -> dict[str, Any]:
+        """User-defined parts that exist in this process only, by name.
 
-        Objects are those passed with the scenario; a reference is text such as ``package.module:name``. If references
-        are not required, an object without one becomes a pair of its name and identity. `key` is the last key above the
-        content.
+        They are the registered adversaries and policies whose name is a text of the scenario, such as a value of a
+        sweep, and the objects passed with the scenario.
+        """
+        texts = list[str]()
+        with_texts(self.content, texts.append)
+        known = {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
+        return {name: known[name].part for name in texts if name in known} | dict(self.objects)
+
+    def named_objects(self, content: Mapping[str, Any], key: str = "", *, required: bool = True) -> dict[str, Any]:
+        """Return content with references to modules in place of names of parts in memory.
+
+        A reference is text such as ``package.module:name``. Arguments of an object without a name in its module are
+        written as parameters of its class; see `written`. If references are not required, a part without one becomes a
+        pair of its name and identity. `key` is the last key above the content.
 
         Raises
         ------
         InputError
-            If references are required, and an object has no name in an importable module.
+            If references are required, and a part has none.
         """
-        if isinstance(content, Mapping):
-            return {name: self.named_objects(value, name, required=required) for name, value in content.items()}
-        if isinstance(content, list):
-            return [self.named_objects(value, key, required=required) for value in content]
-        if key not in ("planner", "policies") or content not in self.objects:
-            return content
-        part = self.objects[content]
-        found = reference(part)
+        named = {
+            name: self.named_objects(value, name, required=required) if isinstance(value, Mapping) else value
+            for name, value in content.items()
+        }
+        planner, policies = content.get("planner"), content.get("policies")
+        if isinstance(planner, str):
+            named["planner"], own = self._written(planner, "planner", required=required)
+            given = {**own, **content.get("parameters", {})}
+            named |= {"parameters": given} if given else {}
+        if isinstance(policies, list) and all(isinstance(name, str) for name in policies):
+            both = [self._written(name, "policies", required=required) for name in policies]
+            named["policies"] = [found for found, _ in both]
+            require_distinct(
+                "policies are equal in a scenario file", named["policies"], source=SOURCE, where="policies"
+            )
+            parameters = content.get("parameters", {})
+            each = {
+                short_name(str(found)): {**own, **parameters.get(short_name(name), {})}
+                for name, (found, own) in zip(policies, both, strict=True)
+            }
+            filled = {name: own for name, own in each.items() if own}
+            named |= {"parameters": filled} if filled and key == self._kind.decider else {}
+        return named
+
+    def _written(self, name: str, where: str, *, required: bool) -> tuple[Any, dict[str, Any]]:
+        """Return the text that names a part in a file, and its arguments; see `named_objects`.
+
+        `name` is the part's name in this scenario, and `where` the key that has it.
+        """
+        if name not in (parts := self.in_memory):
+            return name, {}
+        found = written(parts[name])
         if found is None and required:
             raise InputError(
                 "a scenario file cannot name this",
-                source="Scenario",
-                where=key,
-                found=part,
-                expected="a class, function or object that is defined in a module",
-                hint="define it in a module, and import it",
+                source=SOURCE,
+                where=where,
+                found=parts[name],
+                expected="a class or function of a module, or an object that keeps the arguments of such a class as "
+                "attributes of the same names",
+                hint="move it from the script or notebook to a file such as parts.py, and import it",
             )
-        return found or (content, id(part))
+        return found or ((name, id(parts[name])), {})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the temporary folder.
+        """Return the state without the temporary folder, and with registered parts.
 
         The folder stays with the process that made it. A scenario of a user-defined kind is pickled as plain data,
-        because other processes import its module first.
+        because other processes import its module first. They register the same measures.
         """
         plain = {"scenario": None, "allow_code": True} if names_object(self.content.get("game")) else {}
-        return {**self.__dict__, "place": None, **plain}
+        measures = registered(OWN_MEASURES)
+        return {**self.__dict__, "place": None, "objects": self.in_memory, "measures": measures, **plain}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state.
+        """Restore the state, and register the user's measures.
 
         For a user-defined kind, its module is imported and the data are validated again.
         """
+        for name, measure in state.pop("measures").items():
+            register(OWN_MEASURES, "measure", name, measure.part)
         self.__dict__.update(state)
         if self.scenario is None:
             schema = scenario_kind(self.content, self.path, allow_code=True).schema
@@ -307,13 +361,18 @@ class Scenario(Generic[S_co]):
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
+    def _kind(self) -> Any:
+        """The scenario's kind; see `Kind`."""
+        return MADE.get(type(self.scenario)) or find_kind(getattr(self.scenario, "game", None))
+
+    @property
     def _own_parts(self) -> dict[str, tuple[Group, str]]:
         """Group and key path of each user-defined part, by its name in the scenario.
 
         Parts are kinds, adversaries and policies.
         """
         scenario: Any = self.scenario
-        kind = MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
+        kind = self._kind
         defaults = {"adversary": getattr(scenario, "adversary", None)}
         game = str(getattr(scenario, "game", kind.name))
         found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
@@ -334,9 +393,14 @@ class Scenario(Generic[S_co]):
         InputError
             Names the file and the key.
         """
-        for name, (group, where) in self._own_parts.items():
+        own, section = self._own_parts, self._kind.decider
+        for name, (group, where) in own.items():
             with locating(self.path):
                 refuse_code(group, name, where=where, allow_code=self.allow_code or name in self.objects)
+        policies = [short_name(name) for name, (group, _) in own.items() if group == "policies"]
+        given = getattr(getattr(self.scenario, section, None), "parameters", {})
+        problem, otherwise = "no policy of your own has this name", "a policy of your own in policies"
+        require_among(problem, given, policies, otherwise=otherwise, source=self.path, where=f"{section}.parameters")
 
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all user-defined parts; return the origin of each, by name.
@@ -390,6 +454,14 @@ class Scenario(Generic[S_co]):
         scenario = validated(type(self.scenario), content, self.path, self.objects)
         return replace(self, scenario=scenario, content=content)
 
+    def unread(self) -> list[str]:
+        """Return the key paths that no point of the scenario reads, sorted.
+
+        They are inherited, or other values of the scenario made them unused.
+        """
+        validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
+        return sorted(unread_keys(self.scenario, self.content, validate)[0])
+
     def _refuse_unread(
         self,
         before: Mapping[str, Any],
@@ -401,9 +473,9 @@ class Scenario(Generic[S_co]):
 
         The user may have set them in an override or in the file.
 
-        An unread key is accepted if the file inherits it from another file, if it is unread only because of an
-        override, or if it matches a pattern in `also_read`. `before` is the content before the overrides, `changes` are
-        the overrides by key path, and `own` is the content of the scenario's own file.
+        An unread key is accepted if the file inherits it from another file or names it in ``inherited``, if it is
+        unread only because of an override, or if it matches a pattern in `also_read`. `before` is the content before
+        the overrides, `changes` are the overrides by key path, and `own` is the content of the scenario's own file.
 
         Raises
         ------
@@ -412,7 +484,7 @@ class Scenario(Generic[S_co]):
         """
         validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
         unread, swept = unread_keys(self.scenario, self.content, validate)
-        unread_before = unread
+        unread_before, inherited = unread, own.get("inherited", ())
         if unread and changes and own:
             unread_before = {}
             with suppress(InputError):
@@ -427,7 +499,7 @@ class Scenario(Generic[S_co]):
                 ),
                 *((change, "--set") for change in changes if f"{change}.".startswith(place)),
                 *((key, "--set") for change in changes if place.startswith(f"{change}.")),
-                *([(key, self.path)] if has_key(own, key) and key in unread_before else []),
+                *([(key, self.path)] if has_key(own, key) and key in unread_before and key not in inherited else []),
             ]
             if blamed and not any(fnmatchcase(key, pattern) for pattern in also_read):
                 (where, source), expected = blamed[0], f"this key only {failed.expected}"
@@ -554,7 +626,7 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
     """Return paths and contents of a scenario and the scenarios that it extends.
 
     The scenario itself is the last. `own` is the content of the scenario at `path`, `above` are the paths of the
-    scenarios that extend it. The contents in the result have no key ``extends``.
+    scenarios that extend it. The contents in the result have no keys ``extends`` and ``inherited``.
 
     Raises
     ------
@@ -562,6 +634,7 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
         If a file cannot be read or extends itself, or the key ``extends`` is not text.
     """
     content = dict(own)
+    content.pop("inherited", None)
     extends = content.pop("extends", None)
     if extends is None:
         return [(path, content)]
@@ -768,21 +841,17 @@ def planner(
         own = planners[name].make(section, gain, cost, Register(coverage, registry_size))
     else:
         own = loaded.part("adversaries", name, where)
-        if not replies(own):
-            with one_line_errors("cannot be made", name, where):
-                own = own(gain=gain, cost=cost, **section.parameters)
-        if not replies(own):
+        with one_line_errors("cannot be made", name, where):
+            own = made(own, "respond", section.parameters, "adversary.parameters", gain=gain, cost=cost)
+        if not has_method(own, "respond"):
             expected = "an object with respond(linkage, rows)"
             raise InputError("not an adversary", where=where, found=name, expected=expected)
+        if isinstance(own, OneShotAdversary):
+            # Searches assume the replies of this class.
+            replaced, usual = (type(own).respond, type(own).weigh), (OneShotAdversary.respond, OneShotAdversary.weigh)
+            problem = "respond and weigh of OneShotAdversary cannot be replaced"
+            refuse_first((replaced != usual, problem, where, name, "another base class"))
     return section.erring(own, "adversary.rationality")
-
-
-def replies(part: object) -> bool:
-    """Return whether an object is an adversary, not a factory of adversaries.
-
-    It is one if it is not a class and has a method ``respond``.
-    """
-    return not isinstance(part, type) and callable(getattr(part, "respond", None))
 
 
 SOURCE = "Scenario"
@@ -824,16 +893,21 @@ class InMemory:
         InputError
             If TOML has no notation for the value, or a table or object cannot be used.
         """
-        last = key.rpartition(".")[2]
+        last, value = key.rpartition(".")[2], pandas_table(value)
         if last == "hierarchy" and not isinstance(value, Mapping):
             value = hierarchy_section(value, SOURCE, key)
         elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):
             value = {"planner": value}
-        if last == "planner" and not isinstance(value, str):
-            return self._named(value, key, "respond(linkage, rows)", or_maker=True)
+        if last == "planner" and isinstance(value, list | tuple):
+            return [self.plain(each, key) for each in value]
+        if last == "planner" and not isinstance(value, str | Mapping):
+            return self._named(value, key, "respond(linkage, rows)", planners.group)
         if last == "policies":
             entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
-            return [each if isinstance(each, str) else self._named(each, key, "choose(game)") for each in entries]
+            group = "reidsim.policies"
+            return [
+                each if isinstance(each, str) else self._named(each, key, "choose(game)", group) for each in entries
+            ]
         if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
             return self._recipe(value, key)
         if isinstance(value, pd.DataFrame):
@@ -849,22 +923,24 @@ class InMemory:
             raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
         return value
 
-    def _named(self, part: Any, key: str, method: str, *, or_maker: bool = False) -> str:
+    def _named(self, part: Any, key: str, method: str, group: str) -> str:
         """Return the name of a user-defined object, and keep it in `objects`.
 
-        The name is its attribute ``name``, or that of its class or function. The object has a method or, with
-        `or_maker`, may also be a class or function that makes such an object. `method` is its name and arguments, such
-        as ``choose(game)``; `key` is for messages.
+        The name is the one under which it is registered in `group`, its attribute ``name``, or that of its class or
+        function. The object has a method, or is a class or function that makes such an object. `method` is its name and
+        arguments, such as ``choose(game)``; `key` is for messages.
 
         Raises
         ------
         InputError
             If the object has no such method, or another object has its name.
         """
-        has_method = not isinstance(part, type) and callable(getattr(part, method.partition("(")[0], None))
-        if not has_method and not (or_maker and callable(part)):
+        if not has_method(part, method.partition("(")[0]) and not callable(part):
             expected = f"a name, or an object with a method {method}"
             raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
+        for name, known in registered(group).items():
+            if known.part is part:
+                return name
         own = getattr(part, "__name__", type(part).__name__)
         name = str(getattr(part, "name", own)) if not isinstance(part, type) else own
         if self.objects.setdefault(name, part) is not part:
@@ -906,9 +982,8 @@ class InMemory:
         """
         own = "-".join(part for part in key.split(".") if part not in _UNSPECIFIC)
         name = plain_name(own, {path.stem for path in self._folder.iterdir()})
-        path, separator = self._folder / f"{name}.csv", ";" if levels else ","
-        # Quote every cell, so that no column name is read as a comment.
-        table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        path = self._folder / f"{name}.csv"
+        write_text_table(table, path, levels=levels)
         return str(path) if self._absolute else path.name
 
     @property

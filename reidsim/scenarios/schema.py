@@ -644,6 +644,10 @@ def _check_keys(keys: Collection[str], where: str) -> None:
         refuse_first((inside, "one key contains the other", path, inside, None))
 
 
+# Keys of the methods that draw points.
+_SAMPLED = with_key("method", "sobol", "morris")
+
+
 class SensitivitySection(Section):
     """Sensitivity analysis: the effect of each uncertain parameter on the outputs.
 
@@ -651,7 +655,7 @@ class SensitivitySection(Section):
     ----------
     method
         `sobol` computes indices that divide the variance among parameters; `morris` screens many parameters at less
-        cost
+        cost; `tornado` sets one parameter at a time to the ends of its range
     samples
         number N of base samples of `sobol` (a power of 2), or of trajectories of `morris`
     second_order
@@ -664,12 +668,12 @@ class SensitivitySection(Section):
         number of bootstrap resamples
     """
 
-    method: Literal["sobol", "morris"] = "sobol"
-    samples: Annotated[int, Field(ge=2, le=2**20)] = 128
+    method: Literal["sobol", "morris", "tornado"] = "sobol"
+    samples: Annotated[int, Field(ge=2, le=2**20), _SAMPLED] = 128
     second_order: Annotated[bool, with_key("method", "sobol")] = False
     levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = 4
-    confidence: Level = 0.95
-    resamples: Annotated[int, Field(ge=10, le=100_000)] = 200
+    confidence: Annotated[Level, _SAMPLED] = 0.95
+    resamples: Annotated[int, Field(ge=10, le=100_000), _SAMPLED] = 200
 
     @model_validator(mode="after")
     def _power_of_two(self) -> Self:
@@ -701,7 +705,7 @@ class RobustnessSection(Section):
 class DiscoverySection(Section):
     """Scenario discovery: boxes of parameter values with mostly bad outcomes.
 
-    The boxes are computed from the points of the robustness analysis.
+    The boxes are computed by PRIM (patient rule induction) from the points of the robustness analysis.
 
     Attributes
     ----------
@@ -714,7 +718,7 @@ class DiscoverySection(Section):
     above
         outcomes above this value are bad
     restrictions
-        largest number of bounds of a box
+        largest number of parameters that bound a box
     smallest
         smallest share of the points that a box contains
     """

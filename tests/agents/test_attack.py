@@ -11,7 +11,7 @@ from small_games import small_games
 from tiers import examples
 
 from reidsim.adversaries.response import AlwaysAttacks, Linkage, OneShotAdversary, RandomAttacks
-from reidsim.agents.attack import Replies, plan_attack, replies_to, targets_within
+from reidsim.agents.attack import Observation, Replies, replies_to, targets_within
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.games.composite import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import PopulationLinker
@@ -77,9 +77,9 @@ def buyer(prices, budget=np.inf):
 
 def plan_for(profile, strategies, participants, rounds, equip):
     """Plan the purchases and attacks of an adversary without resources."""
-    return plan_attack(
+    return Observation(
         profile, frozenset(), participants, rounds, lambda holds: replies_to(profile, equip(holds), strategies)
-    )
+    ).best_plan()
 
 
 @given(

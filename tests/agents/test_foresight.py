@@ -11,7 +11,7 @@ from small_games import game_of
 from tiers import examples
 
 from reidsim.adversaries.response import Linkage, OneShotAdversary
-from reidsim.agents.attack import plan_attack, replies_to
+from reidsim.agents.attack import Observation, replies_to
 from reidsim.agents.foresight import Opponent, believed_game, expected_payoff, foreseeing_choice, foreseen_by
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import AdversaryProfile, Equipment
@@ -171,7 +171,7 @@ def test_what_a_plan_says_of_its_own_release_is_the_plan(cells, budget):
     equipment = Equipment(Sizes(), OneShotAdversary(10.0, 1.0))
     profile = AdversaryProfile("one", lambda *_, **__: equipment, 1.0, gain=10.0, cheapest=1.0, budget=budget)
     replies = replies_to(profile, equipment, np.zeros(len(sizes), dtype=np.int64))
-    plan = plan_attack(profile, frozenset(), participants, 1, lambda _: replies)
+    plan = Observation(profile, frozenset(), participants, 1, lambda _: replies).best_plan()
     following = Opponent(profile, 1.0, frozenset(), 1.0).following(foreseen_by(plan, participants))
     reply = following.adversary.respond(following.linker.link(0))
     full = equipment.adversary.respond(equipment.linker.link(0))

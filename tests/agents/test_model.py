@@ -13,7 +13,7 @@ from small_games import small_games
 from tiers import cases, examples
 
 from reidsim.agents.attack import ROUND_MEASURES, weighted_quantiles
-from reidsim.agents.model import ADVERSARY_MEASURES, Adversary, ReidentificationModel
+from reidsim.agents.model import ADVERSARIES, ADVERSARY_MEASURES, ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.core.errors import InputError
 from reidsim.core.wording import columns_of
@@ -43,10 +43,10 @@ def test_what_is_collected(town, profile_of_small, setting_of_small):
     rounds = model.datacollector.get_model_vars_dataframe()
     assert list(rounds.columns) == columns_of(ROUND_MEASURES)
     assert len(rounds) == 3
-    adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary)
-    assert list(adversaries.columns) == list(ADVERSARY_MEASURES)
+    adversaries = model.datacollector.get_table_dataframe(ADVERSARIES)
+    assert list(adversaries.columns) == ["round", *ADVERSARY_MEASURES]
     assert adversaries["adversary"].tolist() == ["keen", "lazy"] * 3
-    by_round = adversaries.groupby("Step")[["payoff", "exploits", "breaches"]].sum()
+    by_round = adversaries.groupby("round")[["payoff", "exploits", "breaches"]].sum().reset_index()
     np.testing.assert_allclose(by_round["payoff"] / 12, rounds["adversary_payoff"])
     np.testing.assert_allclose(by_round["exploits"], rounds["exploits"])
     np.testing.assert_allclose(by_round["breaches"], rounds["breaches"])

@@ -18,7 +18,7 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import RunOutcome, at_point, sweep_points
 from reidsim.engine.batch.folder import finish, only_writer
-from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
+from reidsim.engine.batch.runner import evaluate, rerun, run_batch_loaded
 from reidsim.engine.results import sha256_of
 from reidsim.engine.single_run import run_once
 from reidsim.scenarios.scenario import Scenario
@@ -144,7 +144,7 @@ def test_an_interrupt_says_how_to_go_on_and_leaves_no_worker(town, monkeypatch, 
     finished = [json.loads(line) for line in Path("out/journal.jsonl").read_bytes().splitlines()]
     assert 0 < len(finished) < 3000
     assert {run["state"] for run in finished} == {"complete"}
-    assert rerun_one(Path("out"), finished[0]["run"]).verdict == "All values equal the values in the folder."
+    assert rerun(Path("out"), finished[0]["run"]).verdict == "All values equal the values in the folder."
     # The program and its workers, if any.
     assert (len(began) > 1) == (executor == "processes")
     deadline = time.monotonic() + 30
@@ -195,23 +195,23 @@ def test_one_run_repeated_alone(town):
     stored = pd.read_parquet("out/runs.parquet")
     row = stored.iloc[10]
     for key in (row["run"], row["run"][:8], f"{row['point']}/{row['replication']}"):
-        repeated = rerun_one(Path("out"), key)
+        repeated = rerun(Path("out"), key)
         assert repeated.task.key == row["run"]
         assert repeated.verdict == "All values equal the values in the folder."
     changed = stored.assign(utility=stored["utility"] / 2)
     changed.to_parquet("out/runs.parquet")
     with pytest.raises(InputError, match=r"out/runs\.parquet: the file changed since the batch ended"):
-        rerun_one(Path("out"), row["run"])
+        rerun(Path("out"), row["run"])
     # Simulate another version: the manifest records the version numbers.
     manifest = json.loads(Path("out/manifest.json").read_text())
     manifest["tables"]["runs.parquet"] = sha256_of(Path("out/runs.parquet"))
     Path("out/manifest.json").write_text(json.dumps(manifest))
-    assert rerun_one(Path("out"), row["run"]).verdict == "Some values differ from the folder."
+    assert rerun(Path("out"), row["run"]).verdict == "Some values differ from the folder."
     for key in ("0/99", "8/0", "nonsense", ""):
         with pytest.raises(InputError, match=r"no such run|several runs have keys"):
-            rerun_one(Path("out"), key)
+            rerun(Path("out"), key)
     with pytest.raises(InputError, match="not a results folder"):
-        rerun_one(Path(), "0/0")
+        rerun(Path(), "0/0")
 
 
 def test_no_room_for_the_tables_leaves_the_journal(town, monkeypatch):

@@ -17,7 +17,7 @@ from reidsim.core.files import bundled_folder, bundled_names
 from reidsim.engine.batch.design import Design, at_point, attempt, design_of
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.folder import DataFiles
-from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
+from reidsim.engine.batch.runner import evaluate, rerun, run_batch_loaded
 from reidsim.engine.stress.run import describe
 from reidsim.scenarios.scenario import RECIPE_KEYS, Scenario
 
@@ -135,7 +135,7 @@ def test_a_run_repeated_with_other_data_says_so(work):
     reidsim.run_batch("town.toml", overrides={"sweep.values": {"economics.loss": [30, 60]}}, folder="out")
     lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
     Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
-    assert rerun_one(Path("out"), "1/0").verdict == (
+    assert rerun(Path("out"), "1/0").verdict == (
         "Some values differ from the folder; data files changed since then: patients.csv."
     )
 

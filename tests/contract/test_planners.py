@@ -8,6 +8,7 @@ from reidsim.adversaries.response import (
     CAPABILITIES,
     EXPECTED_PAYOFF,
     Linkage,
+    Planner,
     Response,
     Weighing,
     planners,
@@ -18,6 +19,7 @@ from reidsim.scenarios.adversary_schema import PlannerSection, opponent_names
 @pytest.mark.parametrize("name", planners)
 def test_planner_is_whole(name):
     planner = planners[name]
+    assert issubclass(planner, Planner)
     assert planner.label
     assert planner.__doc__
     assert planner.provides <= CAPABILITIES

@@ -163,6 +163,9 @@ def called(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(registry, "_IN_USE", {})
     made = dict(registry.MADE)
     registry.MADE.clear()
+    # Pages of the documentation, run before, may have imported their own modules of these names.
+    for name in ("persistent", "appetite", "withholding"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
     def call(part, old, new, *arguments):
         installed(part, tmp_path)

@@ -282,7 +282,7 @@ def test_each_command_reads_the_encoding_that_is_named(folder, reidsim_):
     code, _, err = reidsim_("describe", "abrechnung.csv", *columns)
     assert (code, "abrechnung.csv" in err) == (2, True)
     assert reidsim_("describe", "abrechnung.csv", *columns, "--encoding", "latin-1")[0] == 0
-    described = reidsim.describe_file("abrechnung.csv", columns=["Staatsangehörigkeit"], encoding="latin-1")
+    described = reidsim.describe("abrechnung.csv", columns=["Staatsangehörigkeit"], encoding="latin-1")
     assert described.cells == 3
     (folder / "people.toml").write_text(
         'kind = "counts"\nfile = "abrechnung.csv"\ndelimiter = ";"\nencoding = "latin-1"\n'
@@ -290,7 +290,7 @@ def test_each_command_reads_the_encoding_that_is_named(folder, reidsim_):
         encoding="utf-8",
     )
     assert reidsim_("populate", "people.toml", "-o", "people.parquet")[0] == 0
-    assert reidsim.describe_file("people.parquet").cells == 3
+    assert reidsim.describe("people.parquet").cells == 3
 
 
 def test_a_file_with_types_has_no_encoding_to_name(folder, reidsim_):

@@ -10,7 +10,7 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import replication_seed
 from reidsim.engine.batch.design import Design
-from reidsim.engine.batch.runner import rerun_one
+from reidsim.engine.batch.runner import rerun
 from reidsim.engine.cross_play import worst_cases_table
 from reidsim.engine.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
@@ -109,7 +109,7 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
     with pytest.raises(InputError, match="other options, or from another command"):
         reidsim.run_batch(TOWN, overrides=DESIGN, folder=folder, resume=True)
     with pytest.raises(InputError, match="a run of cross-play cannot be repeated alone"):
-        rerun_one(folder, "0/0")
+        rerun(folder, "0/0")
     assert sorted(path.name for path in folder.iterdir()) == [
         "cross_play.parquet", "manifest.json", "statistics.parquet", "worst_cases.parquet",
     ]  # fmt: skip

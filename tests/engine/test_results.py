@@ -15,19 +15,27 @@ utility; suppressing ages or districts loses two fifths.
 """
 
 import errno
+import gc
 import json
 import math
 import os
+import pickle
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from golden_cases import CASES, FILES
+from matplotlib.figure import Figure
+from tiers import cases
 
 import reidsim
 from reidsim.core.errors import InputError
+from reidsim.core.validation import plain
 from reidsim.engine.results import add_figures, next_free_folder, open_to_group, scenario_hash, write_results
+from reidsim.reports.python import figures_of
+from reidsim.scenarios.schema import READ_BY_CROSS_PLAY
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 KINDS = {("w", "30", "N1"): "A", ("m", "30", "N1"): "B", ("m", "31", "N1"): "C", ("w", "33", "S2"): "D"}
@@ -310,3 +318,175 @@ def test_default_folders_are_numbered_from_the_first_free_number(tmp_path):
         (tmp_path / f"town-{number}").mkdir()
     assert next_free_folder(tmp_path, "town") == tmp_path / "town-003"
     assert next_free_folder(tmp_path, "other") == tmp_path / "other-001"
+
+
+# Results that are loaded again.
+
+CASE_OF = {case.name: case for case in CASES if case.command != "explain"}
+EACH_TYPE = ["wan2015-map-records-one", "dynamic-agents", "xia2015-sweep", "wan2015-uncertainty", "cohort-threshold"]
+PLAYED = {"run": "run", "batch": "batch", "stress": "stress", "cross-play": "cross_play"}
+
+
+def assert_loaded(result, folder):
+    """Check that a result is equal to the one loaded from its folder, and to its pickled copy."""
+    loaded = reidsim.load_result(result.save(folder))
+    for copy in (loaded, pickle.loads(pickle.dumps(loaded)), pickle.loads(pickle.dumps(result))):  # noqa: S301 - our own
+        assert type(copy) is type(result)
+        assert (copy.name, copy.warnings) == (result.name, result.warnings)
+        assert copy.manifest == json.loads(json.dumps(result.manifest, default=plain))
+        tables = copy.stored_tables()
+        assert list(tables) == list(result.stored_tables())
+        for name, table in result.stored_tables().items():
+            pd.testing.assert_frame_equal(table, tables[name])
+        if hasattr(result, "summary"):
+            pd.testing.assert_frame_equal(copy.summary, result.summary)
+    assert loaded._repr_html_() == result._repr_html_() != ""
+    return loaded
+
+
+def assert_drawn(result):
+    """Check that a figure of one panel has the same content in given axes, and that others are refused."""
+    for name, alone in figures_of(result):
+        axes, other = Figure().subplots(1, 2)
+        if len(alone.axes) > 1:
+            with pytest.raises(InputError, match="does not fit into one panel"):
+                result.plot(name, ax=axes)
+            assert axes.figure.axes == [axes, other]
+        else:
+            assert result.plot(name, ax=axes) is axes.figure
+            assert [*map(type, axes.lines + axes.patches)] == [*map(type, alone.axes[0].lines + alone.axes[0].patches)]
+            assert axes.figure.axes == [axes, other]
+            assert axes.figure.get_suptitle() == ""
+
+
+@pytest.mark.parametrize("name", cases(CASE_OF, EACH_TYPE))
+def test_a_loaded_result_is_the_saved_one(name, tmp_path):
+    case = CASE_OF[name]
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+
+    def placed(value):
+        return str(tmp_path / value) if isinstance(value, str) and value in FILES else value
+
+    replaced = {key: placed(value) for key, value in case.replaced.items()}
+    also_read = READ_BY_CROSS_PLAY if case.command == "cross-play" else ()
+    scenario = reidsim.Scenario.load(placed(case.scenario), replaced, also_read=also_read)
+    options = {key: placed(value) for key, value in case.options.items()}
+    result = getattr(scenario, PLAYED[case.command])(**options)
+    assert_drawn(assert_loaded(result, tmp_path / "out"))
+
+
+def test_other_studies_are_loaded(town, tmp_path):
+    scenario = reidsim.Scenario.load(town)
+    played = scenario.cross_play(equilibrium=True, double_oracle="zero-sum")
+    assert_drawn(assert_loaded(played, tmp_path / "played"))
+    uncertain = {"stress": {"robustness": {"samples": 4}, "sensitivity": {"samples": 4}}}
+    assert_drawn(assert_loaded(scenario.with_(uncertain).stress(loss=(10, 90)), tmp_path / "stressed"))
+    assert_drawn(assert_loaded(scenario.switch(), tmp_path / "switched"))
+    assert_drawn(assert_loaded(scenario.attributes(), tmp_path / "attributes"))
+    assert_loaded(scenario.score(pd.read_csv(TOWN / "patients.csv", dtype=str)), tmp_path / "scored")
+    several = scenario.with_(replications=2).cross_play(executor="serial")
+    assert_loaded(several, tmp_path / "several")
+
+
+def test_a_batch_of_failed_runs_is_displayed_and_loaded(town, tmp_path, monkeypatch):
+    scenario = reidsim.Scenario.load(town)
+    monkeypatch.setattr("reidsim.engine.batch.design.run_tables", None)
+    failed = scenario.sweep(loss=[1, 2])
+    assert not (failed.runs["state"] == "complete").any()
+    assert failed.figures == ()
+    assert_loaded(failed, tmp_path / "failed")
+
+
+class Local:
+    """A policy of this test, which another process cannot import."""
+
+    name = "local"
+
+    def choose(self, game):
+        return np.zeros(game.n_records, dtype=int)
+
+
+def test_results_with_own_parts_in_memory_are_pickled_and_loaded(tmp_path):
+    class Own(Local):
+        pass
+
+    patients = pd.DataFrame({"age": [30, 34, 52] * 4})
+    economics = {"benefit": 100, "loss": 60, "gain": 60, "cost": 16}
+    own = {"hierarchies": {"age": reidsim.intervals(10)}, "economics": economics, "policies": ["basic", Own()]}
+    scenario = reidsim.Scenario.from_frames(patients, **own)
+    assert_loaded(scenario.run(), tmp_path / "once")
+    assert_loaded(scenario.sweep(loss=[1, 2]), tmp_path / "swept")
+    scenario.with_(policies=["basic"]).run().save(tmp_path / "shared")
+    del scenario
+    gc.collect()
+    loaded = reidsim.load_result(tmp_path / "shared")
+    with pytest.raises(InputError, match="no such file"):
+        loaded.share()
+    assert len(loaded.share(data=patients, accept_risk=True)) == len(patients)
+
+
+def test_tables_of_a_result_are_attributes(town):
+    scenario = reidsim.Scenario.load(town)
+    once, rounds, swept = scenario.run(), scenario.rounds(2), scenario.sweep(loss=[1, 2])
+    assert rounds.rounds["round"].unique().tolist() == [1, 2]
+    assert {"policy", "people", "probability", "at_most"} <= set(once.people)
+    assert {"measure", "mean", "low", "high"} <= set(swept.statistics)
+    for result, name in ((once, "rounds"), (once, "statistics"), (swept, "rounds")):
+        with pytest.raises(AttributeError, match=f"no table '{name}'"):
+            getattr(result, name)
+
+
+def test_axes_are_needed_and_get_the_heading_of_a_figure(town):
+    section = {"sensitivity": {"samples": 4}, "outputs": ["publisher_payoff"]}
+    stressed = reidsim.Scenario.load(town).with_(stress=section).stress(loss=(10, 90))
+    axes = Figure().subplots()
+    stressed.plot("sensitivity", ax=axes)
+    assert axes.get_title("center").strip() == stressed.plot("sensitivity").get_suptitle()
+    with pytest.raises(InputError, match="ax: not axes; found 3"):
+        stressed.plot("sensitivity", ax=3)
+
+
+def test_a_resumed_batch_has_the_manifest_of_the_batch(town, tmp_path):
+    scenario = reidsim.Scenario.load(town).with_(replications=2)
+    first, again = (scenario.batch(tmp_path / "batch", resume=resume, executor="serial") for resume in (False, True))
+    loaded = reidsim.load_result(tmp_path / "batch")
+    assert loaded.manifest == again.manifest
+    assert {key: loaded.manifest[key] for key in first.manifest} == json.loads(
+        json.dumps(first.manifest, default=plain)
+    )
+    assert_loaded(again, tmp_path / "copy")
+
+
+def test_figures_are_written_in_the_format_of_the_ending(town, tmp_path):
+    scenario = reidsim.Scenario.load(town)
+    result = scenario.run()
+    for ending, first in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+        paths = [result.save_figure(tmp_path / f"{number}{ending}", "risks") for number in (1, 2)]
+        assert paths[0].read_bytes().startswith(first)
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+    with pytest.raises(InputError, match=r"1\.gif: not a format of figures"):
+        result.save_figure(tmp_path / "1.gif")
+    with pytest.raises(InputError, match="did you mean 'risks'"):
+        result.plot("risk")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [None, 3, {}, {"type": "str"}, {"type": "RunResult", "tables": ["../runs"], "by": [], "measured": []}]
+    + [{"type": kind, "tables": ["runs"]} for kind in ("RunResult", "BatchResult", "SwitchResult", "ScoreResult")],
+)
+def test_a_changed_manifest_is_refused(facts, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "copy")
+    path = tmp_path / "copy" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "result": facts}))
+    with pytest.raises(InputError):
+        reidsim.load_result(tmp_path / "copy")
+
+
+def test_a_folder_with_a_link_is_not_loaded(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "copy")
+    (tmp_path / "copy" / "runs.parquet").unlink()
+    (tmp_path / "copy" / "runs.parquet").symlink_to(folder / "runs.parquet")
+    with pytest.raises(InputError, match="symbolic link"):
+        reidsim.load_result(tmp_path / "copy")

@@ -13,7 +13,7 @@ from tiers import examples
 
 from reidsim.core.errors import InputError
 from reidsim.linkage.uniqueness import estimate_uniqueness
-from reidsim.reports.description import describe_file, group_sizes
+from reidsim.reports.description import describe, group_sizes
 from reidsim.reports.study_tables import description_tables
 
 VALUES = st.sampled_from(["", "x", "y", "z"])
@@ -41,7 +41,7 @@ def test_a_file_is_described_as_a_count_describes_it(rows, tmp_path_factory):
     # A row that counts one person, so that the file is not empty.
     rows = [*rows, ("x", "y", 1)]
     pd.DataFrame(rows, columns=["p", "q", "n"]).to_csv(path, index=False)
-    description = describe_file(path, count="n")
+    description = describe(path, count="n")
     people = [row[:2] for row in rows for _ in range(row[2])]
     groups = Counter(people)
     assert description.rows == len(rows)
@@ -72,7 +72,7 @@ def test_groups_are_told_apart_whatever_the_number_of_cells(data, n_columns, n_r
 
 
 def test_with_a_population_uniqueness_in_it_is_estimated(patients):
-    description = describe_file(patients, population_size=1000, level=0.9, seed=3)
+    description = describe(patients, population_size=1000, level=0.9, seed=3)
     independence, pairs, weights, pitman, ewens, zayatz = description.estimates
     assert [each.method for each in (independence, pairs, weights)] == [
         "log-linear-independence", "log-linear-pairs", "benedetti-franconi"
@@ -91,7 +91,7 @@ def test_with_a_population_uniqueness_in_it_is_estimated(patients):
 
 def test_a_population_smaller_than_the_file_is_named(patients):
     with pytest.raises(InputError) as error:
-        describe_file(patients, population_size=6)
+        describe(patients, population_size=6)
     assert str(error.value) == (
         f"{patients}: population_size: the population is smaller than the sample; found 6; "
         "expected at least the 7 records of the sample"
@@ -104,8 +104,8 @@ SURVEY = "age,town,wt\n40,A,12.5\n40,A,7.5\n41,A,30\n40,B,2.25\n41,B,1\n"
 def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
     path = tmp_path / "survey.csv"
     path.write_text(SURVEY, encoding="utf-8")
-    description = describe_file(path, weight="wt")
-    assert any("--weight" in warning for warning in describe_file(path).warnings)
+    description = describe(path, weight="wt")
+    assert any("--weight" in warning for warning in describe(path).warnings)
     assert description.population_size == 53
     assert [attribute.name for attribute in description.attributes] == ["age", "town"]
     uniqueness = description.uniqueness
@@ -135,7 +135,7 @@ def test_weights_are_no_counts(tmp_path, name, said):
     path = tmp_path / "survey.csv"
     path.write_text(SURVEY.replace("wt", name, 1), encoding="utf-8")
     with pytest.raises(InputError) as error:
-        describe_file(path, count=name)
+        describe(path, count=name)
     assert said in str(error.value)
 
 
@@ -155,6 +155,6 @@ def test_weights_that_cannot_be_used_are_named(tmp_path, text, options, said):
     path = tmp_path / "survey.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as error:
-        describe_file(path, **options)
+        describe(path, **options)
     assert str(error.value).startswith(str(path))
     assert said in str(error.value)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.engine.stress.run import StressResult
-from reidsim.figures.studies import belief_curves, policy_map, sensitivity_bars
+from reidsim.figures.studies import belief_curves, policy_map, sensitivity_bars, tornado_bars
 from reidsim.games.outcomes import RISK
 from reidsim.reports.python import figures_of
 
@@ -47,6 +47,16 @@ def test_bars_are_as_high_as_total_indices_and_marks_are_at_first_order():
     assert heights == [[0.7, 0.4], [0.2, 0.9]]
     marks = [line.get_ydata().tolist() for line in axes.lines if line.get_marker() not in ("None", "_")]
     assert marks == [[0.6, 0.3], [0.1, 0.8]]
+
+
+def test_tornado_bars_reach_from_the_own_value_to_both_ends_and_the_largest_swing_is_on_top():
+    outputs = {"at_low": [1.0, 3.0, 5.0], "at_own": 4.0, "at_high": [9.0, 6.0, 5.0], "swing": [8.0, 3.0, 1.0]}
+    places = {"policy": ["basic", "basic", "no-attack"], "output": "risk", "parameter": ["a", "b", "a"]}
+    table = pd.DataFrame({**places, **outputs})
+    axes = tornado_bars(table, MEASURES).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a"]
+    bars = [sorted((bar.get_x(), bar.get_x() + bar.get_width())) for group in axes.containers for bar in group]
+    assert bars == [[3, 4], [1, 4], [4, 6], [4, 9]]
 
 
 def test_curves_have_a_panel_over_the_truth_and_one_over_the_belief():

@@ -1,5 +1,7 @@
 """Complete stress tests: results, reproducibility, and refused input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,10 @@ from typer.testing import CliRunner
 
 from reidsim.cli import app
 from reidsim.core.errors import InputError
-from reidsim.engine.scenario import stress
+from reidsim.engine.scenario import run, stress
+from reidsim.engine.stress.analyses import TORNADO_COLUMNS
 from reidsim.engine.stress.run import describe
+from reidsim.reports.verdict import verdict_of
 from reidsim.scenarios.scenario import Scenario
 
 EVERYTHING = """
@@ -113,6 +117,66 @@ def test_missing_outputs_are_reported(everything):
         "sensitivity of risk_if_attacked under no-attack leaves out 8 of 8 Sobol samples, in which a run failed or "
         "lacks the output; too few remain for an estimate"
     ]
+
+
+TORNADO = """
+[stress]
+outputs = ["publisher_payoff", "share_attacked"]
+[stress.sensitivity]
+method = "tornado"
+"""
+
+
+def test_a_tornado_chart_by_hand_and_by_single_runs(tmp_path):
+    """Groups of 4, 4, 1, 1, 12, 2 and 6 people: full sharing pays V - L p, where gain / size exceeds the cost."""
+    path = write_town(tmp_path, UNCERTAIN + TORNADO)
+    result = stress(path, overrides={"stress.policies": ["no-protection", "basic"]})
+    table = result.tables["tornado"]
+    assert table.columns.tolist() == [*TORNADO_COLUMNS]
+    shared = table[(table["output"] == "publisher_payoff") & (table["policy"] == "no-protection")]
+    own = 100 - 60 * 3 / 7
+    assert shared.set_index("parameter").drop(columns=["policy", "output"]).to_dict("index") == {
+        key: pytest.approx(dict(zip(TORNADO_COLUMNS[3:], values, strict=True))) for key, values in {
+            "economics.benefit": (20, 200, 20 - 60 * 3 / 7, own, 200 - 60 * 3 / 7, 180),
+            "economics.loss": (10, 120, 100, own, 100 - 120 * (3 + 1 / 6) / 7, 120 * (3 + 1 / 6) / 7),
+            "economics.cost": (2, 40, 100 - 60 * 3.25 / 7, own, 100 - 60 * 2 / 7, 60 * 1.25 / 7),
+        }.items()
+    }  # fmt: skip
+    assert shared["swing"].is_monotonic_decreasing
+    for row in table.to_dict("records"):
+        for end in ("low", "high"):
+            alone = run(path, overrides={row["parameter"]: row[end], "uncertainty": None, "stress": None})
+            assert row[f"at_{end}"] == pytest.approx(alone.summary.loc[row["policy"], row["output"]], abs=1e-12)
+    assert result.manifest["points"] == {"tornado": 7}
+    assert "Payoffs depend most on economics.benefit" in verdict_of(result)
+
+
+def test_a_tornado_chart_of_text_and_of_a_parameter_without_a_value(tmp_path):
+    text = '[uncertainty.parameters]\n"{key}" = {{ distribution = "discrete", values = {values} }}\n'
+    solvers = text.format(key="publisher.solver", values='["backward-induction", "branch-and-bound"]')
+    found = stress(write_town(tmp_path, solvers + TORNADO)).tables["tornado"]
+    assert found[["low", "high"]].drop_duplicates().values.tolist() == [["backward-induction", "branch-and-bound"]]
+    assert found["swing"].max() == pytest.approx(0, abs=1e-9)
+    path = write_town(tmp_path, text.format(key="beliefs.cost", values="[5, 9]") + TORNADO)
+    with pytest.raises(InputError, match=r"parameters: a tornado chart needs a value of the parameter; found 'beliefs"):
+        stress(path)
+    with pytest.raises(InputError, match=r"samples: the key has no effect; expected this key only with method = "):
+        stress(path, overrides={"stress.sensitivity.samples": 8})
+
+
+def test_points_and_outcomes_are_tables_of_uncertainties_levers_and_outcomes(everything):
+    """They are the tables of the robustness analysis, or of the sensitivity analysis if it is the only one."""
+    regrets, policies = everything.tables["regrets"], everything.levers["policy"].tolist()
+    assert set(policies) == set(everything.tables["robustness"]["policy"])
+    assert everything.uncertainties.shape == (12, 3)
+    assert {"publisher_payoff", "risk_quantile", "regret"} <= set(everything.outcomes)
+    joined = everything.outcomes.reset_index().join(everything.uncertainties, on="point")
+    pd.testing.assert_frame_equal(joined[regrets.columns], regrets)
+    kept = {name: table for name, table in everything.tables.items() if name in ("samples", "guarantee")}
+    samples = replace(everything, tables=kept)
+    assert len(samples.outcomes) == len(samples.uncertainties) * len(samples.levers) == len(kept["samples"])
+    with pytest.raises(InputError, match="no sampled points in the results; expected robustness or sens"):
+        replace(samples, tables={"guarantee": kept["guarantee"]}).outcomes  # noqa: B018
 
 
 def test_other_parameters_are_runs_of_the_batch_engine(tmp_path):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.engine.stress.analyses import INDEX_COLUMNS, analyse, unit_design
-from reidsim.scenarios.schema import SensitivitySection
+from reidsim.engine.stress.analyses import INDEX_COLUMNS, analyse, ends_of, unit_design
+from reidsim.scenarios.schema import Discrete, Normal, SensitivitySection, Triangular, Uniform
 
 ISHIGAMI = ("x1", "x2", "x3")
 
@@ -109,6 +109,24 @@ def test_blocks_with_a_failed_run_are_left_out_whole(method, failed, place, what
     assert table.equals(analyse(design, other, seed=1))
     if not failed:
         assert table.equals(analyse(design, output, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "ends"),
+    [
+        (Uniform(distribution="uniform", low=20, high=180), (20, 180)),
+        (Triangular(distribution="triangular", low=2, mode=12, high=40), (2, 40)),
+        (Uniform(distribution="uniform", low=1.2, high=8.7, whole=True), (1, 9)),
+        # The quantile of the standard normal distribution at .995 is 2.5758.
+        (Normal(distribution="normal", mean=10, sd=2), (10 - 2 * 2.5758, 10 + 2 * 2.5758)),
+        (Normal(distribution="normal", mean=10, sd=1e-3, low=-1), (-1, 10.0025758)),
+        (Discrete(distribution="discrete", values=(3, 1, 2)), (1, 3)),
+        (Discrete(distribution="discrete", values=("b", "a", "c")), ("b", "c")),
+    ],
+)
+def test_the_ends_of_a_range_are_its_bounds_or_cut_off_tails(distribution, ends):
+    found = ends_of(distribution)
+    assert found == (pytest.approx(ends, abs=1e-3) if isinstance(distribution, Normal) else ends)
 
 
 @pytest.mark.parametrize(("make", "value"), [(sobol_design, 0.1), (morris_design, 1e6)])

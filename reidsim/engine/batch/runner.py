@@ -149,7 +149,8 @@ def run_job(
         if folder is not None and stored is not None:
             tables = store.read_stored_tables(folder, stored, work.table)
             report("running", design.n_runs, design.n_runs)
-            return result_of(Ended(loaded, design, tables, stored, tuple(stored.get("warnings", ())), report, True))
+            own, warnings = results.without_folder(stored), tuple(stored.get("warnings", ()))
+            return result_of(Ended(loaded, design, tables, own, warnings, report, True))
         damaged = 0 if folder is None else store.damaged_lines(folder / store.JOURNAL)
         again = NOT_COMPLETE if rerun_failed else ()
         outcomes = run_tasks(work, tasks, executor, progress=report, folder=folder, again=again, files=files)
@@ -361,28 +362,34 @@ class Repeated:
     single: results.RunResult | None
 
 
-def rerun_one(
-    folder: Path, key: str, *, progress: Progress | None = None, with_records: bool = False, allow_code: bool = False
+def rerun(
+    folder: str | Path,
+    run: str,
+    *,
+    with_records: bool = False,
+    allow_code: bool = False,
+    progress: Progress | None = None,
 ) -> Repeated:
     """Repeat one run of a batch, in this process.
 
     Parameters
     ----------
-    folder : Path
+    folder : str or Path
         Results folder of the batch, which may be incomplete.
-    key : str
+    run : str
         Value of column ``run``, or its first digits; or ``POINT/REPLICATION``.
-    progress : callable, optional
-        Called with the task, the completed steps and all steps.
     with_records : bool
         Whether to return the result of the single run with its records; for masking scenarios, only possible for the
         first replication.
     allow_code : bool
         Whether to import Python modules that the scenario names.
+    progress : callable, optional
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
     Repeated
+        The run, and the comparison with the stored run.
 
     Raises
     ------
@@ -390,7 +397,21 @@ def rerun_one(
         If the folder does not hold a batch, or one of cross-play, the batch does not have this run, several runs have
         such a key, records are not available, or the scenario names modules that may not be imported. An error of the
         run itself is raised unchanged.
+
+    See Also
+    --------
+    run_batch : run points and replications.
+    load_result : load the result of the whole batch.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> sweep = {"sweep.values": {"economics.loss": [100, 300]}}
+    >>> result = reidsim.run_batch("wan2015", overrides=sweep, folder="swept")
+    >>> reidsim.rerun("swept", "1/0").verdict
+    'All values equal the values in the folder.'
     """
+    folder = Path(folder)
     manifest = store.read_manifest(folder)
     if "cross_play" in manifest:
         expected = "a results folder of a batch from reidsim run"
@@ -399,27 +420,27 @@ def rerun_one(
     design = design_of(loaded)
     all_tasks = tasks_of(loaded, design, content_of_run(loaded))
     stored = store.read_runs(folder, manifest, design, all_tasks)
-    rows = stored.loc[stored["run"].str.startswith(key), ["point", "replication"]].itertuples(index=False)
-    places = {key} if "/" in key else {f"{point}/{replication}" for point, replication in rows}
+    rows = stored.loc[stored["run"].str.startswith(run), ["point", "replication"]].itertuples(index=False)
+    places = {run} if "/" in run else {f"{point}/{replication}" for point, replication in rows}
     found = [each for each in all_tasks if f"{each.point}/{each.replication}" in places]
     if len(found) != 1:
         problem = "several runs have keys that begin with this text" if found else "no such run"
         ranges = f"points 0 to {len(design.points) - 1}, replications 0 to {design.replications - 1}"
-        expected = ranges if "/" in key else "a key from column run, or POINT/REPLICATION"
-        raise InputError(problem, source=folder, where="--run", found=key, expected=expected)
+        expected = ranges if "/" in run else "a key from column run, or POINT/REPLICATION"
+        raise InputError(problem, source=folder, where="--run", found=run, expected=expected)
     task = found[0]
     single = at_point(loaded, task.values, task.seed)
     single.refuse_code()
     if with_records and has_numbered_replications(loaded.scenario) and task.replication:
         problem, expected = "records are kept only for the first replication", "a run of replication 0, or no option -o"
-        raise InputError(problem, where="--run", found=key, expected=expected)
+        raise InputError(problem, where="--run", found=run, expected=expected)
     (progress or (lambda task, done, total: None))("running", 0, 1)
     tables, warnings = ScenarioWork(replace(loaded, path=loaded.path.absolute()))(task)
     runs = statistics.batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
     changed = store.changed_files(manifest["design"].get("files", {}), store.DataFiles(loaded, design).hashes)
     groups = tuple(column for column in GROUP_COLUMNS if column in runs and column != "sample")
     others = {"point", "replication", "seed", "sample", *groups}
-    run = results.RunResult(
+    repeated = results.RunResult(
         runs,
         pd.DataFrame(),
         AnalysisTables(),
@@ -435,7 +456,7 @@ def rerun_one(
     )
     return Repeated(
         task,
-        run,
+        repeated,
         verdict=_verdict(stored, runs, task, manifest, changed),
         single=run_once(single, progress=progress) if with_records else None,
     )

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -60,6 +60,16 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
     runs = runs[[*first, *(column for column in runs if column not in (*first, *_LAST)), *_LAST]]
     at_points = scenario_columns(design).iloc[runs["point"].to_numpy()].reset_index(drop=True)
     return {**{table: rows for table, (rows, _) in tables.items()}, "runs": pd.concat([runs, at_points], axis=1)}
+
+
+def design_of_runs(runs: pd.DataFrame, facts: Mapping[str, Any]) -> Design:
+    """Return the design of a batch from its table of runs; see `batch_tables`.
+
+    `facts` is the manifest's entry ``design``. Values in columns of mixed types are JSON text, as in the table.
+    """
+    keys = runs.columns[list(runs.columns).index("run") + 1 :]
+    points = runs.drop_duplicates("point")[keys].reset_index(drop=True)
+    return Design(points, facts["replications"], tuple(facts["swept"]), facts["samples"])
 
 
 def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, Any]:
@@ -109,6 +119,12 @@ class BatchResult(RunResult):
     """
 
     design: Design = field(default_factory=lambda: Design(pd.DataFrame(index=range(1))))
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        design = design_of_runs(tables["runs"], common["manifest"]["design"])
+        return replace(super().restored(tables, facts, common), design=design)
 
     @property
     def statistics(self) -> pd.DataFrame:

@@ -14,7 +14,7 @@ fewer than half of the blocks remain.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -40,9 +40,6 @@ Floats = NDArray[np.float64]
 PAYOFF = PUBLISHER_PAYOFF.column
 # Payoffs that differ by less than this fraction of the largest payoff count as equal.
 _SAME = 1e-12
-BOX_COLUMNS = ("box", "parameter", "low", "high", "coverage", "density", "share_of_points")
-# A box is returned if at least this share of its points is bad.
-_PREVAIL = 0.5
 GUARANTEE_COLUMNS = ("policy", "parameter", "believed", "breaking", "error", "relative_error", "share_safe")
 # Limits of the search for a bracket (doublings reach from cents to 10^15) and of the bisection (to the last digits).
 _DOUBLINGS, _HALVINGS = 64, 80
@@ -168,29 +165,30 @@ def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) 
     return pd.DataFrame({**measures, **marks})
 
 
-def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats) -> pd.DataFrame:
-    """Return payoff and regret of each policy at each point.
+def regret_table(points: pd.DataFrame, policies: tuple[str, ...], outputs: Mapping[str, Floats]) -> pd.DataFrame:
+    """Return outputs and regret of each policy at each point.
 
     Parameters
     ----------
     points : DataFrame
     policies : tuple of str
-    payoffs : ndarray of float64, shape (n_policies, n_points)
-        Publisher's payoff per record; NaN if a run failed.
+    outputs : mapping of str to ndarray of float64, shape (n_policies, n_points)
+        Outputs by column, among them the publisher's payoff per record; NaN if a run failed.
 
     Returns
     -------
     DataFrame
         One row per point and policy: ``point`` (row number in `points`, from 0), the point's value of each key path,
-        ``policy``, ``publisher_payoff``, ``regret`` (the highest payoff at the point minus the policy's) and ``best``
+        ``policy``, the outputs, ``regret`` (the highest payoff at the point minus the policy's) and ``best``
         (whether the policy has the highest payoff; of ties, only the first policy). At points where a payoff is
         missing, ``regret`` is missing and ``best`` False for all policies.
     """
+    payoffs = outputs[PAYOFF]
     best, _ = best_policies(payoffs)
     found = {
         "point": np.repeat(np.arange(len(points)), len(policies)),
         "policy": list(policies) * len(points),
-        PAYOFF: payoffs.T.ravel(),
+        **{column: values.T.ravel() for column, values in outputs.items()},
         "regret": regret(payoffs).T.ravel(),
         "best": (best[:, None] == np.arange(len(policies))).ravel(),
     }
@@ -223,111 +221,6 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[schema.Criter
         for criterion, robust in choices.items()
     ]
     return pd.concat(parts, ignore_index=True).astype({"criterion": "category", "strategy": "category"})
-
-
-# Scenario discovery: boxes of parameter values in which an outcome is bad. A classification tree (CART, from
-# scikit-learn) splits the points of the uncertainty set into boxes. Boxes in which at least half of the points are bad
-# are returned with the three measures of Bryant & Lempert 2010, Thinking inside the box, Technological Forecasting and
-# Social Change 77: coverage (share of all bad points that lie inside), density (share of the points inside that are
-# bad) and the number of parameters that bound the box.
-
-
-def find_boxes(
-    parameters: list[str], points: Floats, bad: NDArray[np.bool_], *, restrictions: int = 3, smallest: float = 0.05
-) -> pd.DataFrame:
-    """Return the boxes in which at least half of the points are bad.
-
-    Parameters
-    ----------
-    parameters : list of str
-    points : ndarray of float64, shape (n_points, n_parameters)
-    bad : ndarray of bool, shape (n_points,)
-    restrictions : int
-        Maximum number of splits that lead to a box.
-    smallest : float
-        Minimum share of all points in a box.
-
-    Returns
-    -------
-    DataFrame
-        Columns `BOX_COLUMNS`; one row per box and parameter that bounds it. Boxes are numbered from 1 by decreasing
-        coverage, then density. ``low`` or ``high`` is missing if the box is not bounded on that side; a point is inside
-        if ``low < value <= high``. ``coverage`` and ``density`` are measures of the box, ``share_of_points`` is its
-        share of all points. The table is empty if no point is bad or no box qualifies. If the tree does not split the
-        points (for example, because all are bad), the only box has no bounds and one row with an empty ``parameter``.
-    """
-    from sklearn.tree import DecisionTreeClassifier
-
-    if not bad.any():
-        return pd.DataFrame([], columns=list(BOX_COLUMNS))
-    least = max(1, int(np.ceil(smallest * len(bad))))
-    # The seed makes the choice between equally good splits reproducible.
-    tree = DecisionTreeClassifier(max_depth=restrictions, min_samples_leaf=least, random_state=0)
-    leaf, structure = tree.fit(points, bad).apply(points), tree.tree_
-
-    def boxes(node: int, bounds: dict[int, tuple[float, float]]) -> Iterator[tuple[Any, ...]]:
-        """Yield bounds and measures of each leaf below a node of the tree.
-
-        Measures are coverage, density and share of points. Bounds are (low, high) by index of the parameter; `bounds`
-        are those of the node.
-        """
-        below, above = structure.children_left[node], structure.children_right[node]
-        if below == above:
-            held = leaf == node
-            yield bounds, float((held & bad).sum() / bad.sum()), float(bad[held].mean()), float(held.mean())
-            return
-        feature, threshold = int(structure.feature[node]), float(structure.threshold[node])
-        low, high = bounds.get(feature, (-np.inf, np.inf))
-        yield from boxes(below, {**bounds, feature: (low, threshold)})
-        yield from boxes(above, {**bounds, feature: (threshold, high)})
-
-    prevailing = [each for each in boxes(0, {}) if each[2] >= _PREVAIL]
-    prevailing.sort(key=lambda each: (-each[1], -each[2]))
-    rows = [
-        (number, parameters[column] if box else "", *bounds, *measures)
-        for number, (box, *measures) in enumerate(prevailing, start=1)
-        for column, bounds in sorted(box.items()) or [(0, (np.nan, np.nan))]
-    ]
-    return pd.DataFrame(rows, columns=list(BOX_COLUMNS)).replace([-np.inf, np.inf], np.nan)
-
-
-def box_table(
-    points: pd.DataFrame,
-    uncertainty: schema.UncertaintySection,
-    outcomes: Outcomes,
-    policies: tuple[str, ...],
-    section: schema.DiscoverySection,
-) -> pd.DataFrame:
-    """Return each policy's boxes of parameter values in which an output is bad.
-
-    A point (a row of `points`) is bad if the output in `outcomes` is below `section.below` or, if that is not set,
-    above `section.above`. Points without the output are ignored.
-
-    Returns
-    -------
-    DataFrame
-        One row per policy, box and parameter that bounds the box: ``policy``, ``output``, ``share_bad`` (share of bad
-        points among the points that have the output), and the columns of `find_boxes`. A policy without a box has one
-        row, with box 0, an empty ``parameter`` and missing numbers.
-    """
-    columns, parts = dict[str, list[Any]](), []
-    for key in points.columns:
-        values, distribution = points[key].tolist(), uncertainty.parameters[key]
-        if isinstance(distribution, schema.Discrete) and not are_numbers(values):
-            # One indicator column (0 or 1) per possible value, named ``key = value``.
-            columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
-        else:
-            columns[key] = values
-    names, numbers = [*columns], np.array([*columns.values()], dtype=np.float64).T
-    for policy, values in zip(policies, outcomes.matrix(section.output, policies, len(points)), strict=True):
-        known = np.isfinite(values)
-        bad = (values < section.below if section.below is not None else values > section.above)[known]
-        boxes = find_boxes(names, numbers[known], bad, restrictions=section.restrictions, smallest=section.smallest)
-        if boxes.empty:
-            boxes = pd.DataFrame([(0, "", *[np.nan] * 5)], columns=list(BOX_COLUMNS))
-        share = float(bad.mean()) if known.any() else np.nan
-        parts.append(boxes.assign(policy=policy, output=section.output, share_bad=share))
-    return pd.concat(parts, ignore_index=True)[["policy", "output", "share_bad", *BOX_COLUMNS]]
 
 
 # Belief curves and maps.
@@ -488,6 +381,7 @@ def _by_bisection(plan: Any, weights: NDArray[np.int64], believed: EconomicsSect
     return float(np.average(safe, weights=weights)), cost, gain
 
 
+TORNADO_COLUMNS = ("policy", "output", "parameter", "low", "high", "at_low", "at_own", "at_high", "swing")
 INDEX_COLUMNS = ("index", "parameter", "other", "value", "low", "high", "blocks", "blocks_left_out")
 # Minimum share of usable blocks for computing indices.
 _ENOUGH = 0.5
@@ -636,6 +530,64 @@ def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataF
             rows.append(("second-order", names[i], names[j], *bounds))
     table = pd.DataFrame(rows, columns=list(INDEX_COLUMNS[:-2])).astype(dict.fromkeys(("value", "low", "high"), float))
     return table.assign(blocks=int(whole.sum()), blocks_left_out=int((~whole).sum()))
+
+
+def ends_of(distribution: schema.Distribution) -> tuple[Any, Any]:
+    """Return the low and the high end of a distribution.
+
+    On a side without a bound, it is the quantile that leaves out a tail of probability `_TAIL`. Of discrete values, the
+    ends are the smallest and the largest number; of values that are not all numbers, the first and the last.
+    """
+    if isinstance(distribution, schema.Discrete):
+        values = sorted(distribution.values) if are_numbers(distribution.values) else distribution.values
+        return values[0], values[-1]
+    bounds = distribution.low, distribution.high
+    tails = quantiles(distribution, np.array([_TAIL, 1 - _TAIL])).tolist()
+    low, high = (tail if bound is None else bound for bound, tail in zip(bounds, tails, strict=True))
+    return (round(low), round(high)) if distribution.whole else (low, high)
+
+
+def tornado_points(uncertainty: schema.UncertaintySection, own: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the points of a tornado chart, one column per key path.
+
+    The first row has the scenario's own values (`own`, by key path). Two rows follow for each parameter: its low and
+    its high end (see `ends_of`), with all other parameters at their own values.
+    """
+    ends = ({key: end} for key, each in uncertainty.parameters.items() for end in ends_of(each))
+    return pd.DataFrame([{**own, **change} for change in ({}, *ends)]).astype(object)
+
+
+def tornado_table(
+    points: pd.DataFrame, outcomes: Outcomes, policies: tuple[str, ...], outputs: Sequence[str]
+) -> pd.DataFrame:
+    """Return the outputs at both ends of each parameter, the parameter with the largest effect first.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Points in the order of `tornado_points`.
+    outcomes : Outcomes
+    policies : tuple of str
+    outputs : sequence of str
+
+    Returns
+    -------
+    DataFrame
+        One row per output, policy and parameter, columns `TORNADO_COLUMNS`, by decreasing ``swing``: ``low`` and
+        ``high`` are the ends of the parameter; ``at_low``, ``at_own`` and ``at_high`` the outputs at the ends and at
+        the scenario's own value; ``swing`` is the largest less the smallest of the three outputs, and missing if one
+        of them is.
+    """
+    values = [points[key][2 * place + end] for place, key in enumerate(points) for end in (1, 2)]
+    ends, parts = numbers_or_text(values), list[pd.DataFrame]()
+    for output in outputs:
+        for policy, found in zip(policies, outcomes.matrix(output, policies, len(points)), strict=True):
+            low, own, high = found[1::2], np.full(len(ends) // 2, found[0]), found[2::2]
+            swing = np.ptp([low, own, high], axis=0)
+            columns = (policy, output, list(points), ends[::2], ends[1::2], low, own, high, swing)
+            rows = pd.DataFrame(dict(zip(TORNADO_COLUMNS, columns, strict=True)))
+            parts.append(rows.sort_values("swing", ascending=False, kind="stable"))
+    return pd.concat(parts, ignore_index=True)
 
 
 def sensitivity_table(

@@ -13,16 +13,16 @@ knows the true value of every other key without one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
-from reidsim.core.errors import InputError, listed, locating, not_among, require_among
+from reidsim.core.errors import InputError, listed, locating, not_among, refuse_first, require_among
 from reidsim.core.numerics import random_stream
 from reidsim.core.validation import value_if_any
 from reidsim.core.wording import Measure, columns_of, counted
@@ -49,8 +49,9 @@ from reidsim.engine.cross_play import CrossPlayOptions, Players
 from reidsim.engine.results import LEVELS, Clock, Result, begun, common_fields
 from reidsim.engine.single_run import check_once
 from reidsim.engine.stress import analyses
+from reidsim.engine.stress.discovery import box_tables
 from reidsim.games.cross_play import Opponent
-from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
+from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, own_measures, reidentified_in
 from reidsim.games.solvers import robust_choices
 from reidsim.scenarios import schema
 from reidsim.scenarios.adversary_schema import EconomicsSection, economics_of
@@ -66,9 +67,9 @@ _PLACE = ["point", "replication", "policy"]
 def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     """Return the possible outputs of a stress test.
 
-    They are `measures`, the measures of a kind of scenario, followed by the quantile of the risk.
+    They are `measures`, the measures of a kind of scenario, followed by the user's and by the quantile of the risk.
     """
-    return (*measures, RISK_QUANTILE)
+    return (*measures, *own_measures(), RISK_QUANTILE)
 
 
 def can_be_played_at_once(scenario: schema.ScenarioHead, keys: tuple[str, ...]) -> bool:
@@ -516,17 +517,25 @@ Part = tuple[str, Any, Planning, list[pd.DataFrame]]
 def parts_of(scenario: schema.ScenarioHead, section: schema.StressSection) -> Iterator[Part]:
     """Yield the analyses that evaluate points, in the order of computation.
 
-    Each is a tuple of its name (``sensitivity``, ``robustness``, ``belief_curves`` or ``policy_map``), its section, its
-    planning (see `Evaluator.at`) and a list of tables with one row per point and one column per key path. There is one
-    table, or, for belief curves, one per curve, which includes the believed values.
+    Each is a tuple of its name (``sensitivity``, ``tornado``, ``robustness``, ``belief_curves`` or ``policy_map``), its
+    section, its planning (see `Evaluator.at`) and a list of tables with one row per point and one column per key path.
+    There is one table, or, for belief curves, one per curve, which includes the believed values.
 
     Raises
     ------
     InputError
         If parameters are uncertain but the scenario has no section ``uncertainty``, correlations are not consistent or
-        not supported, or the scenario has no belief about the key of a curve.
+        not supported, a tornado chart varies a parameter without an own value, or the scenario has no belief about the
+        key of a curve.
     """
-    if section.sensitivity is not None:
+    if section.sensitivity is not None and section.sensitivity.method == "tornado":
+        uncertainty = uncertainty_of(scenario)
+        own = {key: own_value(scenario, key) for key in uncertainty.parameters}
+        missing = next((key for key, value in own.items() if value is None), None)
+        problem = "a tornado chart needs a value of the parameter"
+        refuse_first((missing is not None, problem, "uncertainty.parameters", missing, "a value in the scenario"))
+        yield "tornado", section.sensitivity, section.planning, [analyses.tornado_points(uncertainty, own)]
+    elif section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)
         points = analyses.sensitivity_design(uncertainty, section.sensitivity, scenario.seed).points(uncertainty)
         yield "sensitivity", section.sensitivity, section.planning, [points]
@@ -698,6 +707,9 @@ class _Stress:
         self._tables |= {"sensitivity": table, "samples": analyses.at_points(points, samples)}
         self._warnings += analyses.sensitivity_warnings(table, section)
 
+    def _tornado(self, section: schema.SensitivitySection, found: tuple[pd.DataFrame, analyses.Outcomes]) -> None:
+        self._tables["tornado"] = analyses.tornado_table(*found, self._policies, self._outputs)
+
     def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, analyses.Outcomes]) -> None:
         (points, outcomes), policies, scenario = found, self._policies, self._scenario
         keys, kind = tuple(map(str, points.columns)), kind_of(scenario)
@@ -719,13 +731,13 @@ class _Stress:
             f"robustness: {key} has no counterpart in beliefs; the publisher knows its value at every point"
             for key in known_keys(scenario, plain)
         ]
-        payoffs = outcomes.matrix(analyses.PAYOFF, policies, len(points))
-        table = analyses.robustness_table(policies, payoffs, section.quantile)
+        outputs = {name: outcomes.matrix(name, policies, len(points)) for name in self._columns(outcomes)}
+        table = analyses.robustness_table(policies, outputs[analyses.PAYOFF], section.quantile)
         self._tables["robustness"] = table.assign(informed_payoff=informed.reindex(list(policies)).to_numpy())
-        self._tables |= {"regrets": analyses.regret_table(points, policies, payoffs), **strategies}
+        self._tables |= {"regrets": analyses.regret_table(points, policies, outputs), **strategies}
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
-            self._tables["boxes"] = analyses.box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
+            self._tables |= box_tables(points, uncertainty_of(scenario), outcomes, chosen, discovery)
 
     def _robust_strategies(
         self, points: pd.DataFrame, section: schema.RobustnessSection
@@ -775,13 +787,49 @@ class StressResult(Result):
     ----------
     tables : dict of str to DataFrame
         The requested tables, in this order: ``sensitivity`` (see `sensitivity_table`), ``samples`` (the outputs of each
-        policy at its points), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean
-        payoff if the policy is planned anew with the values of each point; missing if points need separate runs),
-        ``regrets``, ``robust_strategies``, ``boxes``, ``belief_curves``, ``policy_map`` and ``guarantee`` (see
-        `regret_table`, `strategy_table`, `box_table`, `curve_table`, `map_table` and `guarantee_table`).
+        policy at its points), ``tornado`` (see `tornado_table`), ``robustness`` (see `robustness_table`; additional
+        column ``informed_payoff``: mean payoff if the policy is planned anew with the values of each point; missing if
+        points need separate runs), ``regrets``, ``robust_strategies``, ``boxes``, ``peeling``, ``belief_curves``,
+        ``policy_map`` and ``guarantee`` (see `regret_table`, `strategy_table`, `box_tables`, `curve_table`, `map_table`
+        and `guarantee_table`).
     """
 
     tables: dict[str, pd.DataFrame]
+
+    @property
+    def uncertainties(self) -> pd.DataFrame:
+        """Sampled values of the uncertain parameters: a row per point, a column per key path.
+
+        The points are those of the robustness analysis; without it, of the sensitivity analysis. Raises `InputError` if
+        the stress test has neither; so do the next two properties.
+        """
+        keys = list(self.manifest["content"]["uncertainty"]["parameters"])
+        return self._sampled.drop_duplicates("point").set_index("point")[keys]
+
+    @property
+    def levers(self) -> pd.DataFrame:
+        """Compared policies, including robust strategies of each record: one row per ``policy``."""
+        return self._sampled[["policy"]].drop_duplicates(ignore_index=True)
+
+    @property
+    def outcomes(self) -> pd.DataFrame:
+        """Outputs by ``point`` and ``policy`` (the index): a row for each combination of the two.
+
+        With the robustness analysis, there are also ``regret`` and ``best``; see `regret_table`.
+        """
+        return self._sampled.set_index(["point", "policy"]).drop(columns=self.uncertainties.columns)
+
+    @property
+    def _sampled(self) -> pd.DataFrame:
+        table = self.tables.get("regrets", self.tables.get("samples"))
+        if table is None:
+            raise InputError("no sampled points in the results", source=self.name, expected="robustness or sensitivity")
+        return table
+
+    @classmethod
+    def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
+        """Return a result from the content of its results folder; see `Result.restored`."""
+        return cls(tables, **common)
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder, by name."""

@@ -38,6 +38,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.policies import POLICIES, check_policies, policy_named
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_adversaries, setting_of
+from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios import agents as scenario_agents
 from reidsim.scenarios.adversary_schema import WeightedSection
@@ -280,6 +281,10 @@ class MaskingKind(Kind):
         rounds on these tables. It raises `InputError` if the policies or adversaries cannot play; see `setting_of`.
         """
         return partial(setting_of, study, self.agents_of(study.scenario))
+
+    def lists(self, study: MaskingStudy) -> dict[str, PeopleList]:
+        """Return the lists drawn from the people, by name of the resource, in the first draw of the tables."""
+        return {} if study.tables.lists is None else study.tables.lists.draw(study.scenario.seed)
 
     def opponents(
         self, study: MaskingStudy, options: scenario_agents.OpponentOptions, draw: int = 0

@@ -14,6 +14,7 @@ from reidsim.kinds.masking.policies import POLICIES, policy_named
 from reidsim.scenarios import registry, schema
 from reidsim.scenarios.adversary_schema import (
     AgentsSection,
+    DecisionSection,
     EconomicsSection,
     PlannerSection,
     WeightedSection,
@@ -186,7 +187,7 @@ class GeneralizedAttribute(Section):
         )
 
 
-class SubjectsSection(Section):
+class SubjectsSection(DecisionSection):
     """The attributes that data subjects may share, their value, and the policies.
 
     Attributes

@@ -26,7 +26,15 @@ from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, VERMILION, columns_of, counted, in_words, measures_worded
 from reidsim.games.cross_play import Defender
-from reidsim.games.outcomes import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY, Equilibrium
+from reidsim.games.outcomes import (
+    PUBLISHER_PAYOFF,
+    REIDENTIFIED,
+    RISK,
+    SHARE_ATTACKED,
+    UTILITY,
+    Equilibrium,
+    own_measures,
+)
 from reidsim.games.participation.families import Crowd, Families, Flags, Values, outcome, profile, unsettled
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
@@ -560,7 +568,7 @@ class ParticipationKind(Kind):
     def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per policy, the index: mean outcomes over all people.
 
-        Columns are the measures in `SUMMARY`. ``participation`` is the share of people who join;
+        Columns are the measures in `SUMMARY`, then the user's. ``participation`` is the share of people who join;
         ``exposed_by_relatives`` is the mean risk of the people who stay out, missing if all join; ``unsettled`` is the
         share of people who would gain by changing their decision.
         """
@@ -570,7 +578,7 @@ class ParticipationKind(Kind):
         exposed = [found.risk[out[policy]] for policy, found in equilibria.items()]
         summary["exposed_by_relatives"] = [risk.mean() if len(risk) else np.nan for risk in exposed]
         summary["unsettled"] = [unsettled(study.game, ~each).mean() for each in out.values()]
-        return summary[columns_of(SUMMARY)]
+        return summary[columns_of((*SUMMARY, *own_measures()))]
 
     def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return a table of one row per person (or type of people) and policy.

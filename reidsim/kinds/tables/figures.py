@@ -385,7 +385,7 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     """
     n, best, handles = len(strategies), int(np.argmax(strategies["publisher_payoff"])), list[Any]()
     figure, grid = style.new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
-    figure.suptitle(f"Record ({strategies['record'].iloc[0]})", fontsize=11, parse_math=False)
+    style.headline(figure, f"Record ({strategies['record'].iloc[0]})")
     ring: dict[str, Any] = {"marker": "o", "markersize": 11, "markeredgewidth": 1.6, "markerfacecolor": "none"}
     for (measure, player), (axes,), letter in zip(_SIDES, grid, "ab", strict=True):
         payoffs, handles = strategies[measure.column].to_numpy(), []

@@ -40,6 +40,7 @@ from reidsim.kinds.tables.release import attribute_labels, read_records, sensiti
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
+from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Strategies
 from reidsim.scenarios.adversary_schema import MONEY_KEYS, TOGETHER, AdversarySection, naming_adversary
@@ -383,6 +384,10 @@ class TablesKind(Kind):
             return replace(world, replication=draw, planned=partial(planned_releases, study) if planned else None)
 
         return setting
+
+    def lists(self, study: TablesStudy) -> Mapping[str, PeopleList]:
+        """Return the lists drawn from the people, by name of the resource."""
+        return {} if study.drawn is None else study.drawn.lists
 
     # Cross-play
 

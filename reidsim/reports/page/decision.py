@@ -240,7 +240,7 @@ def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
     ``least_regret``: lowest largest regret. ``runs`` is the number of successful runs, 0 for a single run.
     """
     if len(run.table_with("robustness", {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"})):
-        tables = {name: run.table_with(name) for name in ("robustness", "sensitivity", "guarantee")}
+        tables = {name: run.table_with(name) for name in ("robustness", "sensitivity", "tornado", "guarantee")}
         return {"message": verdict.stress_verdict(tables, run.units[0]), "message_kind": "answer"}
     table, n_runs = run.table_with("cross_play", {*_CROSS_PLAY, "publisher_payoff"}), 0
     if table.empty:

@@ -27,6 +27,7 @@ from reidsim.scenarios.registry import DEFAULT_KIND, Policy
 from reidsim.scenarios.scenario import leaves, origins_of
 from reidsim.scenarios.schema import spelled_out
 
+COMPLETE_FOLDER = "a complete results folder written by reidsim run"
 # Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 # Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
@@ -204,14 +205,13 @@ class StoredRun:
         return table if set(columns) <= set(table.columns) else pd.DataFrame(columns=list(columns))
 
 
-def open_results(folder: Path) -> StoredRun:
-    """Return the contents of a results folder; tables and figures are read later.
+def open_folder(folder: Path) -> StoredRun:
+    """Return the contents of any results folder; tables and figures are read later.
 
     Raises
     ------
     InputError
-        If the folder is not a results folder, contains links, its manifest cannot be used, its batch has not ended, or
-        the main table is missing.
+        If the folder is not a results folder, contains links, its manifest cannot be used, or its batch has not ended.
     """
     path, expected = folder / "manifest.json", "a manifest written by reidsim run"
     with reading(folder):
@@ -233,15 +233,26 @@ def open_results(folder: Path) -> StoredRun:
     if manifest.get("state") == "running":
         hint = f"continue with reidsim run SCENARIO -o {folder} --resume"
         raise InputError("the batch is not complete", source=folder, expected="results of a finished run", hint=hint)
-    # Tables behind figures may be missing.
-    needed = next((table for key, table in _INSTEAD_OF_RUNS.items() if key in manifest), "runs")
-    missing = f"{needed}.parquet" if needed is not None and needed not in tables else "" if tables else "tables"
-    if missing:
-        expected = "a complete results folder written by reidsim run"
-        raise InputError(f"{missing} missing", source=folder, expected=expected)
     drawn = [Path(str(name)).stem for name in manifest.get("figures", [])]
     order = dict.fromkeys([*(name for name in drawn if name in pictures), *pictures])
     return StoredRun(folder, manifest, tables, {name: pictures[name] for name in order})
+
+
+def open_results(folder: Path) -> StoredRun:
+    """Return the contents of a results folder that has a report.
+
+    Raises
+    ------
+    InputError
+        As `open_folder`, or if the main table is missing.
+    """
+    run = open_folder(folder)
+    # Tables behind figures may be missing.
+    needed = next((table for key, table in _INSTEAD_OF_RUNS.items() if key in run.manifest), "runs")
+    missing = f"{needed}.parquet" if needed is not None and needed not in run.tables else "" if run.tables else "tables"
+    if missing:
+        raise InputError(f"{missing} missing", source=folder, expected=COMPLETE_FOLDER)
+    return run
 
 
 # Matches `key = value # comment` if the value does not contain a number sign.

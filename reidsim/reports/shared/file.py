@@ -16,8 +16,17 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed, locating, refuse_rows
-from reidsim.core.files import not_written, read_json, require_new_file, unfinished_beside
-from reidsim.core.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
+from reidsim.core.files import not_written, read_json, require_new_file, unfinished_beside, write_new_file
+from reidsim.core.tables import (
+    as_file,
+    delimited_line,
+    library_of,
+    native_table,
+    read_table,
+    refuse_encoding_of_types,
+    require_columns,
+    sniff_delimiter,
+)
 from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.reports.page.sources import StoredRun
@@ -545,72 +554,110 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
     return distinct.sort_values(values, kind="stable").reset_index(drop=True)
 
 
-@dataclass(frozen=True, eq=False)
-class AppliedRules:
-    """Result of applying a rulebook to new records.
+def apply(
+    rulebook: pd.DataFrame | str | Path,
+    data: pd.DataFrame | str | Path,
+    *,
+    path: str | Path | None = None,
+    keep: Sequence[str] = (),
+    keep_identifier: Sequence[str] = (),
+    keep_free_text: bool = False,
+    encoding: str | None = None,
+) -> pd.DataFrame:
+    """Release new records by the rules of an earlier release; withhold records that the rules do not cover.
 
     Parameters
     ----------
-    table : DataFrame
-        Text, one row per released record, in the order of the new file.
-    records : int
-        Number of records in the new file.
-    ruled_out : int
-        Number of records withheld because a rule withholds them.
-    uncovered : int
-        Number of records withheld because no rule covers their values.
-    delimiter : str
-        Column delimiter, as in the new file.
-    """
-
-    table: pd.DataFrame
-    records: int
-    ruled_out: int
-    uncovered: int
-    delimiter: str = ","
-
-
-def apply_rules(
-    rulebook: Path, new: Path, kept: records.Kept = records.NOTHING_KEPT, *, encoding: str | None = None
-) -> AppliedRules:
-    """Apply a rulebook to new records; withhold records that no rule covers.
-
-    Parameters
-    ----------
-    rulebook : Path
-        Rulebook written by `reidsim share`.
-    new : Path
-        Delimited text or Parquet, with the columns of the quasi-identifiers.
-    kept : Kept
-        Columns to copy unchanged; other columns except the quasi-identifiers are omitted.
+    rulebook : DataFrame, str or Path
+        Rulebook of `share`.
+    data : DataFrame, str or Path
+        New records, with the columns of the quasi-identifiers.
+    path : str or Path, optional
+        New CSV file for the released records.
+    keep, keep_identifier, keep_free_text
+        As in `share`.
     encoding : str, optional
-        Encoding of the new file if it is a CSV file; UTF-8 if not given.
+        Encoding of the new records in a CSV file; UTF-8 if not given.
+
+    Returns
+    -------
+    DataFrame
+        Text, one row per released record. ``attrs`` holds the number of new ``records``, and the numbers of records
+        withheld by a rule (``ruled_out``) and because no rule covers them (``uncovered``).
 
     Raises
     ------
     InputError
-        If a file cannot be read or is not a rulebook, a column is missing, or a kept column is a quasi-identifier or
-        identifies people.
+        If a file cannot be read or exists already, the rulebook is none, a column is missing, or a kept column is a
+        quasi-identifier or identifies people.
+
+    See Also
+    --------
+    share : write the records that a policy releases, and their rulebook.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
+    >>> shared = reidsim.share(reidsim.new(patients).run(), "basic", rulebook="rules.csv")
+    >>> later = reidsim.apply("rules.csv", pandas.DataFrame({"age": [34, 90], "sex": ["F", "F"]}))
+    >>> len(later), later.attrs["uncovered"]
+    (1, 1)
     """
-    rules, values = _read_rulebook(rulebook)
-    records.require_file(new, "new records")
-    refuse_encoding_of_types(new, encoding)
-    delimiter = sniff_delimiter(new, encoding)
-    frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
-    require_columns(frame, [*values, *kept.names], new)
-    released = next((name for name in kept.names if name in values), None)
-    if released is not None:
-        raise InputError(records.GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
-    kept.identifying(frame, new)
-    found = frame[values].apply(lambda column: column.str.strip()).merge(rules, how="left", on=values)
+    if path is not None:
+        require_new_file(Path(path))
+    kept = records.Kept(keep, keep_identifier, keep_free_text)
+    with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, as_file(data, "apply: argument 'data'") as new:
+        rules, values = _read_rulebook(rules_file)
+        records.require_file(new, "new records")
+        refuse_encoding_of_types(new, encoding)
+        delimiter = sniff_delimiter(new, encoding)
+        frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
+        require_columns(frame, [*values, *kept.names], new)
+        released = next((name for name in kept.names if name in values), None)
+        if released is not None:
+            raise InputError(records.GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
+        kept.identifying(frame, new)
+    forms, decision = released_values(rules, values, frame)
     columns = {
-        str(name): found[f"{_RELEASED}{name}"] if name in values else frame[name].to_numpy()
+        str(name): forms[name] if name in values else frame[name].to_numpy()
         for name in frame.columns
         if name in values or name in kept.names
     }
-    table = pd.DataFrame(columns)[(found[_IS_SHARED] == _YES).to_numpy()].reset_index(drop=True)
-    ruled_out, uncovered = int((found[_IS_SHARED] == _NO).sum()), int(found[_IS_SHARED].isna().sum())
-    return AppliedRules(table, len(frame), ruled_out, uncovered, delimiter)
+    table: pd.DataFrame = pd.DataFrame(columns)[(decision == _YES).to_numpy()].reset_index(drop=True)
+    ruled_out, uncovered = int((decision == _NO).sum()), int(decision.isna().sum())
+    table.attrs.update(records=len(frame), ruled_out=ruled_out, uncovered=uncovered)
+    if path is not None:
+        write_new_file(Path(path), csv_bytes(table, delimiter))
+    native: pd.DataFrame = native_table(table, library_of(data))
+    return native
+
+
+def released_values(
+    rules: pd.DataFrame, values: Sequence[str], frame: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.Series[str]]:
+    """Return the released quasi-identifiers of records by the rules of a rulebook, and the decision on each record.
+
+    Parameters
+    ----------
+    rules : DataFrame
+        The rulebook, as text; see `rulebook_of`.
+    values : sequence of str
+        Columns of the quasi-identifiers.
+    frame : DataFrame
+        The records, as text.
+
+    Returns
+    -------
+    released : DataFrame
+        One column per quasi-identifier; missing values for records that are withheld.
+    decision : Series of str
+        ``yes`` or ``no``; missing if no rule covers the record.
+    """
+    own = list(values)
+    found = frame[own].apply(lambda column: column.str.strip()).merge(rules, how="left", on=own)
+    released = found[[f"{_RELEASED}{name}" for name in own]].set_axis(own, axis=1)
+    return released.where(found[_IS_SHARED] == _YES), found[_IS_SHARED]
 
 
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:

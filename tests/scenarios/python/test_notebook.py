@@ -15,7 +15,9 @@ import reidsim
 from reidsim.engine.scenario import scenario_method
 
 ECONOMICS = {"benefit": 100, "loss": 300, "gain": 60, "cost": 10}
-SCRIPTS = Path(__file__).resolve().parents[2] / "tools"
+REPOSITORY = Path(__file__).resolve().parents[3]
+SCRIPTS = REPOSITORY / "tools"
+NOTEBOOKS = sorted((REPOSITORY / "docs" / "notebooks").glob("*.ipynb"))
 
 
 @pytest.fixture(scope="module")
@@ -167,10 +169,12 @@ def test_a_bar_is_shown_in_notebooks_unless_told_otherwise(monkeypatch, jupyter,
 
 
 @pytest.mark.deep
-def test_the_notebook_of_the_documentation_is_as_it_was_played(monkeypatch):
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebooks_of_the_documentation_are_as_they_were_played(path, monkeypatch):
     monkeypatch.syspath_prepend(SCRIPTS)
     notebook = importlib.import_module("notebook")
-    shown = json.loads(notebook.NOTEBOOK.read_text(encoding="utf-8"))
+    shown = json.loads(path.read_text(encoding="utf-8"))
+    assert path in notebook.NOTEBOOKS
     assert sum(cell["cell_type"] == "code" for cell in shown["cells"]) >= 7
     assert notebook.played(shown) == shown
 

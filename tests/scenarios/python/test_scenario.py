@@ -1,17 +1,23 @@
 """Scenarios built from tables and objects in memory, changed, saved and run."""
 
+import contextlib
 import pickle
+import random
 import sys
+import tomllib
 import types
 
 import numpy as np
 import pandas as pd
 import pytest
+from fuzz_scenarios import make_scenario
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import cases
 
 import reidsim
+from reidsim.core.files import bundled_names
+from reidsim.core.validation import toml_text
 
 RNG = np.random.default_rng(3)
 PEOPLE = pd.DataFrame({"age": RNG.integers(20, 50, 60), "sex": RNG.choice(["F", "M"], 60)})
@@ -121,13 +127,78 @@ def test_any_labels_are_written_and_read_unchanged(labels, name, counts, tmp_pat
     assert reidsim.Scenario.load(path).build().fingerprint == scenario.build().fingerprint
 
 
-@pytest.mark.parametrize("name", ["wan2015", "wan2021", "xia2021", "dynamic-release", "guo2023"])
+EVERY_KIND = ["wan2015-map", "wan2015", "wan2021", "xia2021", "dynamic-release", "guo2023"]
+
+
+@pytest.mark.parametrize("name", cases(bundled_names("scenarios"), EVERY_KIND))
 def test_bundled_scenarios_are_equal_after_saving(name, tmp_path):
     scenario = reidsim.Scenario.load(name)
-    assert reidsim.Scenario.load(scenario.to_toml()) == scenario == reidsim.Scenario.load(scenario.content | {})
+    assert reidsim.Scenario.load(scenario.to_toml()) == scenario
+    assert reidsim.Scenario.load({"inherited": scenario.unread(), **scenario.content}) == scenario
     scenario.to_toml(tmp_path / "copy.toml")
     assert reidsim.Scenario.load(tmp_path / "copy.toml") == scenario
     assert scenario.with_(seed=scenario.scenario.seed + 1) != scenario
+
+
+def test_a_key_that_is_no_longer_read_is_saved_and_refused_in_overrides(tmp_path):
+    scenario = reidsim.Scenario.load("wan2015").with_(policies=["basic"])
+    assert scenario.unread() == ["safe_harbor"]
+    scenario.to_toml(tmp_path / "mine.toml")
+    again = reidsim.Scenario.load(tmp_path / "mine.toml")
+    assert again == scenario
+    harbour = {"publisher.policies": ["safe-harbor"]}
+    assert again.with_(harbour).run().summary.equals(reidsim.run("wan2015", overrides=harbour).summary)
+    (tmp_path / "further.toml").write_text('extends = "mine.toml"\n')
+    assert reidsim.Scenario.load(tmp_path / "further.toml") == scenario
+    with pytest.raises(reidsim.InputError, match=r"safe_harbor.*no effect"):
+        reidsim.Scenario.load(tmp_path / "mine.toml", {"safe_harbor": {"age": "age"}})
+    for wrong in ("safe_harbor", [3]):
+        with pytest.raises(reidsim.InputError, match="inherited: wrong type"):
+            reidsim.Scenario.load({**scenario.content, "inherited": wrong})
+
+
+@pytest.mark.parametrize("numbers", cases([range(40), range(40, 500)], [range(40)]), ids=str)
+def test_random_scenarios_are_equal_after_saving(numbers, tmp_path):
+    valid = []
+    for number in numbers:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = folder / "random.toml"
+        path.write_text(toml_text(make_scenario(folder, random.Random(number))))  # noqa: S311 - a test
+        # Some scenarios have a key without effect.
+        with contextlib.suppress(reidsim.InputError):
+            valid.append(reidsim.Scenario.load(path))
+    assert len(valid) > 0.9 * len(numbers)
+    for scenario in valid:
+        assert reidsim.Scenario.load(scenario.to_toml()) == reidsim.Scenario.load(scenario) == scenario
+
+
+def test_functions_take_a_scenario_in_place_of_a_file(tmp_path):
+    scenario = scenario_of(policies=["basic", "no-attack"])
+    assert reidsim.run(scenario, overrides={"economics.loss": 60}).manifest["content"]["economics"]["loss"] == 60
+    assert reidsim.run(scenario).summary.equals(scenario.run().summary)
+    assert reidsim.run(tomllib.loads(scenario.to_toml())).summary.equals(scenario.run().summary)
+    assert reidsim.cross_play(scenario).table.equals(scenario.cross_play().table)
+    assert "basic" in reidsim.explain(scenario).text
+    scored = reidsim.score(PATIENTS, scenario).summary
+    PATIENTS.to_csv(tmp_path / "released.csv", index=False)
+    np.testing.assert_array_equal(scored, scenario.score(tmp_path / "released.csv").summary)
+    described = reidsim.describe(PATIENTS, columns=["age", "sex"])
+    of_file = reidsim.describe(tmp_path / "released.csv", columns=["age", "sex"])
+    assert (described.records, described.uniques) == (of_file.records, of_file.uniques)
+    with pytest.raises(reidsim.InputError, match=r"^describe: argument 'data': column 'x': column missing"):
+        reidsim.describe(PATIENTS, columns=["x"])
+
+
+def test_a_sweep_and_a_stress_test_take_the_options_of_a_batch(tmp_path):
+    scenario = scenario_of(policies=["basic"])
+    first, again = (scenario.sweep(loss=[60, 90], folder=tmp_path / "swept", resume=go_on) for go_on in (False, True))
+    assert first.summary.equals(again.summary)
+    assert reidsim.rerun(tmp_path / "swept", "1/0").verdict == "All values equal the values in the folder."
+    with pytest.raises(reidsim.InputError, match="workers"):
+        scenario.sweep(loss=[60, 90], executor="serial", workers=2)
+    with pytest.raises(reidsim.InputError, match="workers"):
+        scenario.stress(loss=(60, 90), executor="serial", workers=2)
 
 
 def test_scenarios_are_equal_by_content():
@@ -260,9 +331,8 @@ def test_user_defined_objects_of_modules_are_written_by_reference(tmp_path, monk
     assert 'planner = "clinic_parts:again"' in text
     assert 'policies = ["basic", "clinic_parts:half"]' in text
     assert reidsim.Scenario.load(text, allow_code=True) == scenario
-    for unnamed in ({"policies": [Half()]}, {"adversary": OneShotAgain()}):
-        with pytest.raises(reidsim.InputError, match=r"^Scenario: .*: a scenario file cannot name this"):
-            scenario_of(**unnamed).to_toml(tmp_path / "mine.toml")
+    with pytest.raises(reidsim.InputError, match=r"^Scenario: .*: a scenario file cannot name this"):
+        scenario_of(policies=[Half()]).to_toml(tmp_path / "mine.toml")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -385,6 +455,8 @@ def other(records, **changes):
         (lambda: other(PATIENTS, population=PEOPLE.assign(age=None)), "^population: row 1, column 'age': value missi"),
         (lambda: reidsim.Scenario.load("economics = 3\n"), "^scenario: release: key missing"),
         (lambda: reidsim.Scenario.load("wan2015", {"economics.los": 1}), "^overrides: economics.los: unknown key"),
+        (lambda: reidsim.run("wan2015", overrides={"releases.waves": 1}), "^overrides: releases.waves: unknown key"),
+        (lambda: scenario_of(releases={"waves": 1}), "^Scenario: releases.waves: unknown key"),
         (lambda: reidsim.intervals(1), r"^intervals: widths\[0\]: value not allowed; found 1"),
     ],
 )  # fmt: skip
