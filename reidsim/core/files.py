@@ -42,6 +42,30 @@ _CHUNK = 16 * 2**20
 _SMALL = 2**20
 
 
+class PrivateFolder(tempfile.TemporaryDirectory[str]):
+    """A temporary folder that only the user can read, and that is deleted with the object.
+
+    A copy, also one made by pickling, is another folder with the same files.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Content of the first files, by relative path.
+    """
+
+    def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
+        super().__init__(prefix="reidsim-")
+        for name, content in (files or {}).items():
+            path = Path(self.name, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    def __reduce__(self) -> tuple[type[PrivateFolder], tuple[dict[str, bytes]]]:
+        folder = Path(self.name)
+        files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        return PrivateFolder, (files,)
+
+
 def plain_name(name: str, taken: Container[str] = ()) -> str:
     """Return a safe file name: characters except letters, digits, - and _ become -.
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
+from typing import Any, ParamSpec, Self, TypeAlias, TypeVar
 
 import pandas as pd
 from narwhals.typing import IntoDataFrame
 from rich.console import Console
 
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
-from reidsim.core.files import require_new_file, require_plain
+from reidsim.core.files import PrivateFolder, require_new_file, require_plain
 from reidsim.core.registry import registered
 from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
@@ -74,7 +73,7 @@ def scenario_method(play: Callable[P, R]) -> Callable[P, R]:
     return naming_arguments(decorated)
 
 
-def without_folder(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
+def without_folder(error: InputError, path: Path, place: PrivateFolder | None) -> InputError:
     """Return the error with names in place of paths in a temporary folder.
 
     `path` is that of the scenario, `place` its temporary folder, if any. An error of option ``--set``, or of a scenario
@@ -114,8 +113,43 @@ class Scenario(BaseScenario[Any]):
     True
     """
 
-    if not TYPE_CHECKING:
-        load = classmethod(naming_arguments(vars(BaseScenario)["load"].__func__))
+    @classmethod
+    @naming_arguments
+    def load(
+        cls,
+        source: Source,
+        overrides: Mapping[str, object] | None = None,
+        *,
+        seed: int | None = None,
+        allow_code: bool = False,
+        also_read: Collection[str] = (),
+        memory: InMemory | None = None,
+    ) -> Self:
+        """Read and validate a scenario.
+
+        Parameters
+        ----------
+        source : str, Path, mapping or Scenario
+            Name of a bundled scenario, a TOML file, the text of one, its content, or a scenario.
+        overrides : mapping of str to object, optional
+            Value by key path, such as ``{"economics.loss": 600}``. Tables and objects are allowed as in `from_frames`,
+            also in the content of a scenario.
+        seed, allow_code, also_read, memory
+            As in the `load` of the base class.
+
+        Raises
+        ------
+        InputError
+            If the scenario is invalid or sets a key that has no effect. The error names the file, the key path, the
+            value found and the values allowed.
+        """
+        given = (source.place, source.objects) if isinstance(source, BaseScenario) else (None, {})
+        memory = memory or InMemory(*given, absolute=True)
+        changes = {key: memory.plain(value, key) for key, value in (overrides or {}).items()}
+        content = source
+        if isinstance(source, Mapping):
+            content = {key: memory.plain(value, key) for key, value in source.items()}
+        return super().load(content, changes, seed=seed, allow_code=allow_code, also_read=also_read, memory=memory)
 
     @classmethod
     def from_frames(
@@ -183,24 +217,15 @@ class Scenario(BaseScenario[Any]):
         library, records = library_of(records), pandas_table(records)
         content: dict[str, Any] = {} if game == DEFAULT_KIND else {"game": game}
         kind = scenario_kind({"game": game}, Path(SOURCE), allow_code=allow_code)
-        place = next((part for part in _RECORDS if part in kind.schema.model_fields), "release")
-        if isinstance(records, str | Path):
-            records = Path(records).absolute()
-            if place != "population" and records.suffix != ".parquet" and "delimiter" not in sections.get(place, {}):
-                content[place] = {"delimiter": sniff_delimiter(records)}
-        elif isinstance(records, pd.DataFrame):
+        place = _place_of_records(kind)
+        if isinstance(records, pd.DataFrame):
             own = {name: sections.get("attributes", {}).get(name, {}) for name in hierarchies or {}}
             named = [section.get("column", name) for name, section in own.items() if not section.get("draw")]
             known = tuple(map(str, records.columns))
             require_among("no such column", named, known, source=SOURCE, where="hierarchies", shown=20)
-        elif records is not None:
-            found, expected = type(records).__name__, "a DataFrame, or the path of a file"
-            raise InputError("not a table", source=SOURCE, where="records", found=found, expected=expected)
-        if population is not None and not isinstance(population, Mapping):
-            population = {"recipe": population}
         arguments: list[tuple[str, Any]] = [
-            (place, None if records is None else {_RECORDS[place]: records}),
-            ("population", population),
+            (place, None if records is None else _records_section(place, records, sections.get(place, {}))),
+            ("population", population if population is None else _population_section(place, population)),
             ("attributes", None if hierarchies is None else {key: {"hierarchy": h} for key, h in hierarchies.items()}),
             ("economics", economics),
             ("economics", {amount: sections.pop(amount, None) for amount in _AMOUNTS}),
@@ -209,7 +234,7 @@ class Scenario(BaseScenario[Any]):
             ("seed", seed),
             *sections.items(),
         ]
-        memory = InMemory(folder := TemporaryDirectory(prefix="reidsim-"), {})
+        memory = InMemory(folder := PrivateFolder(), {})
         path = Path(folder.name, f"{name}.toml")
         try:
             for key, value in arguments:
@@ -230,16 +255,18 @@ class Scenario(BaseScenario[Any]):
         overrides : mapping of str to object, optional
             Value by key path, such as ``{"economics.loss": 600}``.
         **changes : object
-            The same by name: ``benefit``, ``loss``, ``gain``, ``cost`` or ``policies``; a section, which is replaced as
-            a whole; or a key path with ``__`` in place of dots, such as ``adversary__sequential__penalty``. Tables and
-            objects are allowed as in `from_frames`.
+            The same by name: an argument of `from_frames`, except ``game``, ``name`` and ``allow_code``; a section,
+            which is replaced as a whole; or a key path with ``__`` in place of dots, such as
+            ``adversary__sequential__penalty``. Tables and objects are allowed as in `from_frames`.
 
         Raises
         ------
         InputError
             If a value cannot be used or has no effect; names the key, the value found and the value expected.
         """
-        given = dict(overrides or {}) | {self._key(name): value for name, value in changes.items()}
+        given = dict(overrides or {})
+        for name, value in changes.items():
+            given |= self._values(name, value)
         memory = InMemory(self.place, self.objects, absolute=True)
         plain = {key: memory.plain(value, key) for key, value in given.items()}
         try:
@@ -662,12 +689,29 @@ class Scenario(BaseScenario[Any]):
         with as_file(data, "score: argument 'data'") as file:
             return score_loaded(self, file, key=key, progress=progress)
 
+    def _values(self, name: str, value: object) -> dict[str, object]:
+        """Return the values by key path of an argument of `with_`; see `_key`."""
+        place = _place_of_records(kind_of(self.scenario))
+        if name == "records":
+            others = {
+                key: v for key, v in self.content.get(place, {}).items() if key not in (_RECORDS[place], "delimiter")
+            }
+            return {place: {**others, **_records_section(place, pandas_table(value))}}
+        if name == "hierarchies" and isinstance(value, Mapping):
+            return {f"attributes.{column}.hierarchy": hierarchy for column, hierarchy in value.items()}
+        if name == "population" and value is not None:
+            value = _population_section(place, value)
+        if name == "adversary" and "population" not in self.content and isinstance(value, Mapping):
+            risk = {key: v for key, v in self.content.get("adversary", {}).items() if key == "risk"}
+            value = {**risk, **value}
+        return {self._key(name): value}
+
     def _key(self, name: str) -> str:
         """Return the key path of an argument name, such as ``economics.loss`` of ``loss``.
 
-        ``benefit``, ``loss``, ``gain`` and ``cost`` are keys of ``economics``. ``policies`` is a key in the section of
-        the decision maker, such as ``publisher``. In other names ``__`` is replaced by dots; the name of a top-level
-        key or section is unchanged.
+        ``benefit``, ``loss``, ``gain`` and ``cost`` are keys of ``economics``; ``policies`` and ``unit`` are keys in
+        the section of the decision maker, such as ``publisher``. In other names ``__`` is replaced by dots; the name of
+        a top-level key or section is unchanged.
 
         Raises
         ------
@@ -675,7 +719,8 @@ class Scenario(BaseScenario[Any]):
             For any other name.
         """
         short = {each: f"economics.{each}" for each in _AMOUNTS}
-        short["policies"] = f"{kind_of(self.scenario).decider or 'publisher'}.policies"
+        decider = kind_of(self.scenario).decider or "publisher"
+        short |= {name: f"{decider}.{name}" for name in ("policies", "unit")}
         if not (name in short or "__" in name or name in type(self.scenario).model_fields):
             expected = f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots"
             hint = nearest(name, _AMOUNTS)
@@ -886,6 +931,32 @@ def stress(
     StressResult(...)
     """
     return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).stress(**options)
+
+
+def _place_of_records(kind: Any) -> str:
+    """Return the section of a kind of scenario that names the records, one of `_RECORDS`."""
+    return next((place for place in _RECORDS if place in kind.schema.model_fields), "release")
+
+
+def _records_section(place: str, records: Any, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the entries of section `place` that name the records: a table, or the path of a file.
+
+    The delimiter of a file is detected, unless the section in `given` has it.
+    """
+    if isinstance(records, pd.DataFrame):
+        return {_RECORDS[place]: records}
+    if not isinstance(records, str | Path):
+        found, expected = type(records).__name__, "a DataFrame, or the path of a file"
+        raise InputError("not a table", source=SOURCE, where="records", found=found, expected=expected)
+    path = Path(records).absolute()
+    has_none = place == "population" or path.suffix == ".parquet" or "delimiter" in (given or {})
+    return {_RECORDS[place]: path} | ({} if has_none else {"delimiter": sniff_delimiter(path)})
+
+
+def _population_section(place: str, population: Any) -> Any:
+    """Return the section ``population`` with a table or recipe; `place` is the section of the records."""
+    key = _RECORDS[place] if place == "population" else "recipe"
+    return population if isinstance(population, Mapping) else {key: population}
 
 
 def _joined(before: Mapping[str, Any], plain: Mapping[str, Any], key: str = "") -> dict[str, Any]:

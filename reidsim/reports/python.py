@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
 from reidsim.core.errors import InputError, not_among, reading, require_among
-from reidsim.core.files import plain_name, require_plain
+from reidsim.core.files import PrivateFolder, plain_name, require_plain
 from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
@@ -44,6 +44,7 @@ from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
+from reidsim.scenarios.scenario import InMemory
 
 _RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
 
@@ -303,7 +304,7 @@ class DraftedScenario:
     """
 
     draft: Draft
-    _place: TemporaryDirectory[str] = field(repr=False)
+    _place: PrivateFolder = field(repr=False)
     library: str = "pandas"
 
     @property
@@ -376,7 +377,7 @@ def new(
     quasi_identifiers: Sequence[str] = (),
     only_named: bool = False,
     drop: Sequence[str] = (),
-    population: str | Path | None = None,
+    population: Any = None,
     benefit: float | None = None,
     loss: float | None = None,
     gain: float | None = None,
@@ -388,7 +389,7 @@ def new(
     one_row_per_person: bool = False,
     unmatched_unique: Sequence[str] = (),
     names: str | Path | None = None,
-    hierarchies: Mapping[str, str | Path] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
     name: str = "records",
 ) -> DraftedScenario:
     """Draft a scenario from records: infer quasi-identifiers and write hierarchies.
@@ -403,8 +404,9 @@ def new(
         Whether to use only the columns in `quasi_identifiers`.
     drop : sequence of str
         Columns that are not quasi-identifiers.
-    population : str or Path, optional
-        Name or recipe of the population of the people, for journalist risk; prosecutor risk if not given.
+    population : DataFrame, Population, str or Path, optional
+        The population of the people, for journalist risk: one row per person, counted people, or the name or recipe of
+        a population. Prosecutor risk if not given.
     benefit, loss, gain, cost : float, optional
         Payoff parameters per record, in one currency; one that is not given has the value of Wan et al. 2015 (Table 3),
         and the gain equals the loss.
@@ -422,8 +424,9 @@ def new(
         Columns whose values outside the population count as unique.
     names : str or Path, optional
         TOML file that extends the package vocabulary for recognizing columns.
-    hierarchies : mapping of str to str or Path, optional
-        Hierarchy file of each column, with one row per value and one column per level; drafted if not given.
+    hierarchies : mapping of str to DataFrame, Hierarchy, str or Path, optional
+        Hierarchy of each column, as a table or file with one row per value and one column per level; drafted if not
+        given.
     name : str
         Name of the scenario if `data` is in memory.
 
@@ -453,17 +456,19 @@ def new(
     {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
     require_plain(name, "new: argument 'name'")
-    place = TemporaryDirectory(prefix="reidsim-")
+    place = PrivateFolder()
     folder = Path(place.name)
     library = library_of(data)
     with as_file(data, "new: argument 'data'", name) as given, reading(given):
         source = folder / given.name
         shutil.copyfile(given, source)
+    memory = InMemory(place, {}, absolute=True)
+    recipe = None if population is None else str(memory.plain(population, "population.recipe"))
     options = DraftOptions(
         quasi_identifier=quasi_identifiers,
         only_named=only_named,
         drop=drop,
-        population=None if population is None else str(population),
+        population=recipe,
         benefit=benefit,
         loss=loss,
         gain=gain,
@@ -476,7 +481,8 @@ def new(
         unmatched_unique=unmatched_unique,
         names=None if names is None else Path(names),
     )
-    files = {column: Path(path) for column, path in (hierarchies or {}).items()}
+    tables = InMemory(None, {}, absolute=True)
+    files = {column: Path(tables.hierarchy_file(column, each)) for column, each in (hierarchies or {}).items()}
     draft = draft_scenario(source, folder, options, files)
     draft.write(folder)
     keep_private(folder)
@@ -611,7 +617,8 @@ def share(
     Returns
     -------
     DataFrame
-        Text, one row per released record; of the library of the scenario's table of records. With pandas,
+        Text, one row per released record; of the library of `data` or, without it, of the scenario's table of records.
+        With pandas,
         ``attrs["sidecar"]`` holds the description of the file, with its risk and audit; other libraries have it only in
         the file (`path`). Warnings are issued by `warnings.warn`.
 
@@ -657,7 +664,8 @@ def share(
             table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
     table.attrs["sidecar"] = sidecar
     # A results folder has no scenario with a table in memory.
-    native: pd.DataFrame = native_table(table, getattr(getattr(result, "held", None), "library", "pandas"))
+    held = getattr(getattr(result, "held", None), "library", "pandas")
+    native: pd.DataFrame = native_table(table, held if data is None else library_of(data))
     return native
 
 

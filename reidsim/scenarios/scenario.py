@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from reidsim.adversaries.response import Adversary, Amount, OneShotAdversary, Re
 from reidsim.core.errors import InputError, locating, refuse_first, require_among, require_distinct
 from reidsim.core.files import (
     BUNDLED,
+    PrivateFolder,
     bundled_names,
     data_file,
     looks_like_path,
@@ -139,7 +139,7 @@ class Scenario(Generic[S_co]):
         Whether modules that the scenario names may be imported; entry points of installed packages always may.
     objects : mapping
         Python objects by name that replace user-defined adversaries and policies.
-    place : TemporaryDirectory, optional
+    place : PrivateFolder, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     library : str
         Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
@@ -152,7 +152,7 @@ class Scenario(Generic[S_co]):
     recorded: Mapping[str, Any] = field(default_factory=dict)
     allow_code: bool = False
     objects: Mapping[str, Any] = field(default_factory=dict)
-    place: TemporaryDirectory[str] | None = field(default=None, repr=False)
+    place: PrivateFolder | None = field(default=None, repr=False)
     library: str = "pandas"
 
     @classmethod
@@ -164,6 +164,7 @@ class Scenario(Generic[S_co]):
         seed: int | None = None,
         allow_code: bool = False,
         also_read: Collection[str] = (),
+        memory: InMemory | None = None,
     ) -> Self:
         """Read and validate a scenario.
 
@@ -179,6 +180,8 @@ class Scenario(Generic[S_co]):
             Whether modules that the scenario names may be imported; entry points of installed packages always may.
         also_read : collection of str
             Patterns of key paths that are accepted even if their condition for being read does not hold.
+        memory : InMemory, optional
+            Tables and objects in memory that `source` and `overrides` name.
 
         Raises
         ------
@@ -189,7 +192,8 @@ class Scenario(Generic[S_co]):
         changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
         if isinstance(source, Scenario):
             values = {each.name: getattr(source, each.name) for each in fields(source)}
-            start = cls(**{**values, "allow_code": allow_code or source.allow_code})
+            given = {} if memory is None else {"objects": memory.objects, "place": memory.place}
+            start = cls(**{**values, **given, "allow_code": allow_code or source.allow_code})
             return start.overridden(changes, also_read=also_read, seed_given=seed is not None)
         if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
             path = _IN_MEMORY
@@ -203,7 +207,8 @@ class Scenario(Generic[S_co]):
         is_list = isinstance(inherited, list) and all(isinstance(key, str) for key in inherited)
         with locating(path):
             refuse_first((not is_list, "wrong type", "inherited", inherited, "a list of key paths"))
-        start = cls(path.stem, path, None, whole, allow_code=allow_code)  # type: ignore[arg-type]
+        memory = memory or InMemory(None, {})
+        start = cls(path.stem, path, None, whole, {}, allow_code, memory.objects, memory.place)  # type: ignore[arg-type]
         loaded = start.overridden(changes, own=own, also_read=also_read, seed_given=seed is not None)
         _LOGGER.info("scenario %s read from %s", loaded.name, path)
         return loaded
@@ -329,25 +334,35 @@ class Scenario(Generic[S_co]):
         return found or ((name, id(parts[name])), {})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the temporary folder, and with registered parts.
+        """Return the state with registered parts.
 
-        The folder stays with the process that made it. A scenario of a user-defined kind is pickled as plain data,
-        because other processes import its module first. They register the same measures.
+        A scenario with a temporary folder, or of a user-defined kind, is pickled as plain data, which `__setstate__`
+        validates again. Processes that read a pickle register the same measures.
         """
-        plain = {"scenario": None, "allow_code": True} if names_object(self.content.get("game")) else {}
-        measures = registered(OWN_MEASURES)
-        return {**self.__dict__, "place": None, "objects": self.in_memory, "measures": measures, **plain}
+        own_kind = names_object(self.content.get("game"))
+        plain = {"scenario": None} if own_kind or self.place else {}
+        allowed = {"allow_code": self.allow_code or own_kind}
+        former = None if self.place is None else Path(self.place.name)
+        state = {"objects": self.in_memory, "measures": registered(OWN_MEASURES), "former": former}
+        return {**self.__dict__, **plain, **allowed, **state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state, and register the user's measures.
+        """Restore the state, with paths in the copy of the temporary folder, and register the user's measures.
 
-        For a user-defined kind, its module is imported and the data are validated again.
+        For a user-defined kind, its module is imported.
         """
         for name, measure in state.pop("measures").items():
             register(OWN_MEASURES, "measure", name, measure.part)
+        if (former := state.pop("former")) is not None:
+
+            def moved(text: str) -> str:
+                path, place = Path(text), state["place"].name
+                return str(Path(place, path.relative_to(former))) if path.is_relative_to(former) else text
+
+            state |= {"path": Path(moved(str(state["path"]))), "content": with_texts(state["content"], moved)}
         self.__dict__.update(state)
         if self.scenario is None:
-            schema = scenario_kind(self.content, self.path, allow_code=True).schema
+            schema = scenario_kind(self.content, self.path, allow_code=self.allow_code).schema
             self.__dict__["scenario"] = validated(schema, self.content, self.path, self.objects)
 
     def part(self, group: Group, name: str, where: str) -> Any:
@@ -868,7 +883,7 @@ class InMemory:
 
     Parameters
     ----------
-    place : TemporaryDirectory, optional
+    place : PrivateFolder, optional
         Folder for tables; a new one if not given.
     absolute : bool
         Whether the scenario, which is in another folder, names tables by absolute paths.
@@ -876,9 +891,7 @@ class InMemory:
         User-defined adversaries and policies by name.
     """
 
-    def __init__(
-        self, place: TemporaryDirectory[str] | None, objects: Mapping[str, Any], *, absolute: bool = False
-    ) -> None:
+    def __init__(self, place: PrivateFolder | None, objects: Mapping[str, Any], *, absolute: bool = False) -> None:
         self.place, self.objects, self._absolute = place, dict(objects), absolute
 
     def plain(self, value: Any, key: str) -> Any:
@@ -904,9 +917,14 @@ class InMemory:
             return self._named(value, key, "respond(linkage, rows)", planners.group)
         if last == "policies":
             entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
-            group = "reidsim.policies"
+            # A sweep over policies has lists of them.
             return [
-                each if isinstance(each, str) else self._named(each, key, "choose(game)", group) for each in entries
+                each
+                if isinstance(each, str)
+                else self.plain(each, key)
+                if isinstance(each, list | tuple)
+                else self._named(each, key, "choose(game)", "reidsim.policies")
+                for each in entries
             ]
         if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
             return self._recipe(value, key)
@@ -922,6 +940,24 @@ class InMemory:
             expected = "a value of a scenario file"
             raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
         return value
+
+    def hierarchy_file(self, column: str, hierarchy: Any) -> str:
+        """Return the file of a column's hierarchy: one row per value, and one column per level.
+
+        Raises
+        ------
+        InputError
+            If the hierarchy is a rule, such as intervals, which has no file.
+        """
+        if isinstance(hierarchy, str | Path):
+            return str(hierarchy)
+        section = self.plain(hierarchy, key := f"attributes.{column}.hierarchy")
+        if "file" not in section:
+            expected = "a DataFrame, a Hierarchy or a file"
+            raise InputError(
+                "not a table of values and levels", source=SOURCE, where=key, found=hierarchy, expected=expected
+            )
+        return str(section["file"])
 
     def _named(self, part: Any, key: str, method: str, group: str) -> str:
         """Return the name of a user-defined object, and keep it in `objects`.
@@ -988,7 +1024,7 @@ class InMemory:
 
     @property
     def _folder(self) -> Path:
-        self.place = self.place or TemporaryDirectory(prefix="reidsim-")
+        self.place = self.place or PrivateFolder()
         return Path(self.place.name)
 
 

@@ -126,7 +126,8 @@ def run_job(
     check_points(loaded, design)
     makers = makers_of(loaded, design)
     _, clock, report = results.begun(loaded, progress)
-    work = replace(work, loaded=replace(loaded, path=loaded.path.absolute()))
+    # Processes of a batch share the temporary folder, which `loaded` keeps.
+    work = replace(work, loaded=replace(loaded, path=loaded.path.absolute(), place=None))
     tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options})
     files = store.DataFiles(loaded, design, work.options, source=folder)
     facts = {
@@ -366,6 +367,7 @@ def rerun(
     folder: str | Path,
     run: str,
     *,
+    scenario: Scenario[Any] | None = None,
     with_records: bool = False,
     allow_code: bool = False,
     progress: Progress | None = None,
@@ -378,6 +380,8 @@ def rerun(
         Results folder of the batch, which may be incomplete.
     run : str
         Value of column ``run``, or its first digits; or ``POINT/REPLICATION``.
+    scenario : Scenario, optional
+        The scenario of the batch, required if it has tables or objects in memory; by default, that of the folder.
     with_records : bool
         Whether to return the result of the single run with its records; for masking scenarios, only possible for the
         first replication.
@@ -394,7 +398,8 @@ def rerun(
     Raises
     ------
     InputError
-        If the folder does not hold a batch, or one of cross-play, the batch does not have this run, several runs have
+        If the folder does not hold a batch, or one of cross-play, the scenario is another one, the batch does not have
+        this run, several runs have
         such a key, records are not available, or the scenario names modules that may not be imported. An error of the
         run itself is raised unchanged.
 
@@ -416,7 +421,10 @@ def rerun(
     if "cross_play" in manifest:
         expected = "a results folder of a batch from reidsim run"
         raise InputError("a run of cross-play cannot be repeated alone", source=folder, expected=expected)
-    loaded = store.scenario_of(manifest, allow_code=allow_code)
+    loaded = scenario or store.scenario_of(manifest, allow_code=allow_code)
+    if results.scenario_hash(loaded.content) != manifest["scenario_hash"]:
+        problem, expected = "not the scenario of the batch", manifest["scenario"]
+        raise InputError(problem, source=folder, where="scenario", found=loaded.name, expected=expected)
     design = design_of(loaded)
     all_tasks = tasks_of(loaded, design, content_of_run(loaded))
     stored = store.read_runs(folder, manifest, design, all_tasks)

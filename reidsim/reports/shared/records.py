@@ -581,7 +581,8 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     require_file(path, "the records of the run", hint=moved)
     require_hash(path, recorded["sha256"], "the file differs from the file of the run", hint="run the scenario again")
     kind = scenario_kind(run.content, Path("manifest.json"), allow_code=allow_code)
-    scenario = validated(kind.schema, run.content, run.folder / "manifest.json")
+    own_parts = run.manifest.get("parts", ())
+    scenario = validated(kind.schema, run.content, run.folder / "manifest.json", own_parts)
     with locating(run.folder):
         columns = kind.shared_columns(scenario)
     named = list(columns.column_of.values())

@@ -4,6 +4,7 @@ import gc
 import importlib
 import io
 import json
+import types
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +123,10 @@ def test_results_are_shown_with_their_answer_and_their_measures(result):
 def test_a_scenario_of_tables_in_memory_is_shared_and_reported(patients):
     levels = pd.DataFrame({0: ["a", "b", "c"], 1: ["ab", "ab", "c"], 2: ["*"] * 3})
     rules = {"age": reidsim.intervals(5, 20), "ward": levels}
-    result = reidsim.Scenario.from_frames(patients, hierarchies=rules, economics=ECONOMICS).run()
+    suppressing = types.SimpleNamespace(name="own", choose=lambda game: np.full(game.n_records, game.space.size - 1))
+    policies = ["no-attack", suppressing]
+    result = reidsim.Scenario.from_frames(patients, hierarchies=rules, economics=ECONOMICS, policies=policies).run()
+    assert set(result.share("own")["age"]) == {"*"}
     shared = result.share("no-attack", keep=["sex"], unknown_to_outsiders=["sex"], accept_risk=True)
     of_policy = result.records[result.records["policy"] == "no-attack"]
     assert shared["sex"].tolist() == patients["sex"].tolist()
@@ -130,6 +134,19 @@ def test_a_scenario_of_tables_in_memory_is_shared_and_reported(patients):
     assert shared.attrs["sidecar"]["audit"]["rows_that_do_not_fit_their_record"] == 0
     assert set(shared["ward"]) <= {"a", "b", "c", "ab", "*"}
     assert result.report().html.startswith("<!DOCTYPE html>")
+
+
+def test_a_draft_has_a_population_and_hierarchies_in_memory(patients, tmp_path):
+    people = pd.concat([patients[["age", "sex"]]] * 3, ignore_index=True)
+    levels = pd.DataFrame([[value, "*"] for value in sorted(set(patients["sex"]))])
+    draft = reidsim.new(patients[["age", "sex"]], population=people, hierarchies={"sex": levels})
+    assert draft.scenario.scenario.adversary.risk == "journalist"
+    expected = draft.run().summary
+    saved = draft.save(tmp_path / "kept")
+    del draft
+    assert reidsim.run(saved).summary.equals(expected)
+    with pytest.raises(reidsim.InputError, match=r"attributes\.age\.hierarchy: not a table of values and levels"):
+        reidsim.new(patients, hierarchies={"age": reidsim.intervals(5)})
 
 
 def test_what_a_table_shared_may_not_be_is_an_error(result, tmp_path):

@@ -1,6 +1,8 @@
 """Scenarios built from tables and objects in memory, changed, saved and run."""
 
 import contextlib
+import copy
+import gc
 import pickle
 import random
 import sys
@@ -230,6 +232,52 @@ def test_tables_are_copied_when_a_scenario_is_made():
     replaced = scenario.with_(release__path=frame)
     assert replaced.build().fingerprint != before
     assert replaced == reidsim.Scenario.load(replaced.to_toml())
+
+
+def pickled(part):
+    return pickle.loads(pickle.dumps(part))  # noqa: S301 - made here
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
+def test_a_copy_has_its_own_tables(copied):
+    scenario, draft = scenario_of().with_(population=PEOPLE.iloc[:40]), reidsim.new(PATIENTS[["age", "sex"]])
+    again, drafted = copied(scenario), copied(draft)
+    assert again == scenario
+    assert drafted.scenario == draft.scenario
+    expected = scenario.run().summary
+    del scenario, draft
+    gc.collect()
+    assert again.run().summary.equals(expected)
+    assert drafted.run().summary.index.tolist() == ["no-protection", "basic", "no-attack"]
+
+
+def test_a_run_of_tables_in_memory_is_repeated_with_its_scenario(tmp_path):
+    scenario = scenario_of().with_(policies=["basic"])
+    scenario.sweep(loss=[100, 200], folder=tmp_path / "out")
+    again = pickled(scenario.with_(sweep={"values": {"economics.loss": [100, 200]}}))
+    assert "All values equal" in reidsim.rerun(tmp_path / "out", "1/0", scenario=again).verdict
+    with pytest.raises(reidsim.InputError, match="not the scenario of the batch"):
+        reidsim.rerun(tmp_path / "out", "1/0", scenario=scenario)
+
+
+def test_changes_have_the_arguments_of_from_frames():
+    scenario = scenario_of(population=None)
+    assert scenario.with_(population=PEOPLE, adversary={"risk": "journalist"}) == scenario_of()
+    assert scenario.with_(records=PATIENTS, hierarchies={"age": RULES["age"]}, unit="record") == scenario
+    assert scenario.with_(adversary={"planner": "fmdp"}).scenario.adversary.risk == "prosecutor"
+    assert scenario.with_(records=PATIENTS.iloc[:5]).run().manifest["records"] == 5
+
+
+def test_content_and_overrides_have_tables_and_objects():
+    content = {
+        "release": {"path": PATIENTS},
+        "attributes": {"age": {"hierarchy": RULES["age"]}, "sex": {"hierarchy": "suppress"}},
+        "economics": ECONOMICS,
+        "adversary": {"risk": "prosecutor"},
+    }
+    assert reidsim.Scenario.load(content) == scenario_of(population=None)
+    changed = reidsim.run(content, overrides={"release.path": PATIENTS.iloc[:5], "publisher.policies": [Half()]})
+    assert (changed.manifest["records"], changed.summary.index.tolist()) == (5, ["half"])
 
 
 def test_nothing_is_overwritten(tmp_path):
