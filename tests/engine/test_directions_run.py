@@ -272,7 +272,9 @@ def test_sampled_people_with_several_rows_are_counted_once_with_their_weight(tmp
     assert 1 / linked.link(node).group_sizes[study.row_of_subject] == pytest.approx(by_row, rel=1e-8)
     summary = reidsim.run(path, overrides=changes).summary
     assert summary.loc["no-attack", "share_attacked"] == 0
-    assert summary.loc["basic", "publisher_payoff"] >= summary.loc["no-attack", "publisher_payoff"] - 1e-9
+    # Both searches end at a release that single changes do not improve, so that either may be slightly better.
+    payoffs = summary["publisher_payoff"]
+    assert payoffs["basic"] >= payoffs["no-attack"] - (1e-3 if direction == "both" else 1e-11) * abs(payoffs["basic"])
 
 
 @pytest.mark.parametrize(
