@@ -64,8 +64,9 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
     ------
     InputError
         If a key path continues below a value that is neither a section nor a list, or contains a list position that
-        does not exist; or if UTF-8 cannot encode the text of a value.
+        does not exist; or if a value is nested too deeply, or UTF-8 cannot encode its text.
     """
+    require_shallow(changes, "--set")
     for key, value in changes.items():
         try:
             # Command-line arguments may not be text.
