@@ -308,6 +308,10 @@ class Section(BaseModel):
                 cls.model_fields[name].description = " ".join(text.split())
         return handler(source)
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the section itself, because it cannot change; pydantic copies each default when it is used."""
+        return self
+
     @staticmethod
     def spelled_out(data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return plain data with shared defaults written out; unchanged by default."""
