@@ -163,3 +163,17 @@ def test_a_result_is_saved_to_a_folder_and_reads_back(result, tmp_path):
     ]  # fmt: skip
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "runs.parquet"), result.runs)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "records.parquet"), result.records)
+
+
+@pytest.mark.parametrize("wrap", [lambda value: [value], lambda value: {"a": value}], ids=["lists", "tables"])
+def test_values_nested_too_deeply_are_refused(wrap):
+    value = 1
+    for _ in range(2000):
+        value = wrap(value)
+    for refused in (
+        lambda: reidsim.run("wan2015", overrides={"economics.loss": value}),
+        lambda: reidsim.run({"game": value}),
+        lambda: reidsim.populate("adult", "adult.parquet", overrides={"seed": value}),
+    ):
+        with pytest.raises(reidsim.InputError, match="nested too deep"):
+            refused()

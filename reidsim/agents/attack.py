@@ -24,7 +24,7 @@ from reidsim.core.wording import columns_of, measures_worded
 from reidsim.games.composite import RememberingLinker
 from reidsim.games.outcomes import MEASURES, REIDENTIFIED, Case, Equilibrium, averages, own_measures
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
-from reidsim.linkage.totals import Tries
+from reidsim.linkage.totals import Tries, weight_by_value
 from reidsim.releases.lattice import Strategies
 
 Floats = NDArray[np.float64]
@@ -720,11 +720,12 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
     """
     # If adversaries remember releases, rows replace cells; the loss tables of the original cells are reused.
     space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
-    cells, withheld = np.arange(len(strategies)) if known is None else known.cells, strategies == WITHHELD
-    utility = np.zeros(len(strategies))
+    cells = np.arange(len(strategies)) if known is None else known.cells
+    utility, intensity = np.zeros(len(strategies)), np.ones(len(strategies))
     for strategy, rows in shared_rows(strategies):
         utility[rows] = space.utility(strategy, cells[rows])
-    return utility, np.where(withheld, 1.0, setting.space.generalization_intensity(np.maximum(strategies, 0)))
+        intensity[rows] = setting.space.generalization_intensity(strategy)
+    return utility, intensity
 
 
 def record_measures(
@@ -800,12 +801,12 @@ def weighted_quantiles(values: Floats, weights: Counts, levels: Iterable[float])
     list of float
         One quantile per level.
     """
-    order = np.argsort(values)
-    order = order[weights[order] > 0]
-    if not len(order):
+    has_weight = weights > 0
+    if not has_weight.any():
         return [np.nan for _ in levels]
-    reached = np.cumsum(weights[order])
-    return [float(values[order[np.searchsorted(reached, level * reached[-1])]]) for level in levels]
+    distinct, total = weight_by_value(values[has_weight], weights[has_weight])
+    reached = np.cumsum(total)
+    return [float(distinct[np.searchsorted(reached, level * reached[-1])]) for level in levels]
 
 
 def equilibrium_of(setting: Setting, choice: Choice, attacks: Attacks) -> Equilibrium:

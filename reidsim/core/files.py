@@ -357,7 +357,7 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
             (value, name or str(key))
             for table, name in level
             for key, value in (table.items() if isinstance(table, Mapping) else enumerate(table))
-            if isinstance(value, Mapping | list)
+            if isinstance(value, dict | list)
         ]
         if not level:
             return

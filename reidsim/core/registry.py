@@ -167,13 +167,13 @@ class Registry(Mapping[str, T], Generic[T]):
         return error.but(expected=f"{error.expected}{otherwise}")
 
     def _own(self) -> dict[str, T]:
-        read = list[str]()
-        while self._unread:
-            for module in _with_folder(self._unread[0]):
-                import_module(module)
-                read.append(module)
-            del self._unread[:1]
-        if read:
+        if self._unread:
+            read = list[str]()
+            while self._unread:
+                for module in _with_folder(self._unread[0]):
+                    import_module(module)
+                    read.append(module)
+                del self._unread[:1]
             # A module may have been imported, and its components registered, before the modules listed above it.
             place = {module: number for number, module in reversed([*enumerate(read)])}
             entries = sorted(self._parts.items(), key=lambda entry: place.get(self._homes[entry[0]], len(read)))

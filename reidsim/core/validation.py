@@ -64,8 +64,9 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
     ------
     InputError
         If a key path continues below a value that is neither a section nor a list, or contains a list position that
-        does not exist; or if UTF-8 cannot encode the text of a value.
+        does not exist; or if a value is nested too deeply, or UTF-8 cannot encode its text.
     """
+    require_shallow(changes, "--set")
     for key, value in changes.items():
         try:
             # Command-line arguments may not be text.
@@ -306,6 +307,10 @@ class Section(BaseModel):
             if name in cls.model_fields:
                 cls.model_fields[name].description = " ".join(text.split())
         return handler(source)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the section itself, because it cannot change; pydantic copies each default when it is used."""
+        return self
 
     @staticmethod
     def spelled_out(data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -473,7 +473,8 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
         adversary = None
         if case.hits is not None:
             # Costs of purchases and of attempts made with certainty are constant, so they shift the distribution.
-            adversary = case.hits.payoffs(rng).shifted(case.earned - case.hits.expected)
+            known = people if case.hits.has_attempts_of(case.people) else None
+            adversary = case.hits.payoffs(rng, known).shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
         parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
     return mixed(parts, weights)

@@ -19,6 +19,7 @@ from math import asin, ceil, floor, log, sqrt
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.numerics import draw_binomial
@@ -154,6 +155,17 @@ def reach_of(variance: float, span: float = 1.0) -> float:
     return third + sqrt(third * third + 2 * far * variance)
 
 
+def weight_by_value(values: Floats, weights: NDArray[np.number[Any]]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the distinct values in ascending order, and the sum of the weights of each.
+
+    `values` and `weights`, which are whole numbers, have shape (n,).
+    """
+    # Values are few, such as one over the size of a group, so a hash table is faster than sorting.
+    place, distinct = pd.factorize(values)
+    total, order = np.bincount(place, weights, len(distinct)).astype(np.int64), np.argsort(distinct)
+    return distinct[order], total[order]
+
+
 def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = None) -> Distribution:
     """Return the distribution of the number of successes among independent attempts.
 
@@ -173,8 +185,7 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
     each = np.ones(len(chance), dtype=np.int64) if numbers is None else np.asarray(numbers, dtype=np.int64)
     certain, is_open = int(each[chance >= 1].sum()), (chance > 0) & (chance < 1) & (each > 0)
     # Many attempts have equal probabilities, such as one over the size of a group.
-    p, place = np.unique(chance[is_open], return_inverse=True)
-    each = np.bincount(place, each[is_open], len(p)).astype(np.int64)
+    p, each = weight_by_value(chance[is_open], each[is_open])
     mean, variance = float((each * p).sum()), float((each * p * (1.0 - p)).sum())
     start, last = max(0, floor(mean - reach_of(variance))), min(int(each.sum()), ceil(mean + reach_of(variance)))
     size = last - start + 1
@@ -238,6 +249,10 @@ class Tries:
         if self.attempted is None or self.failure is None:
             return of_successes
         return of_successes + float((self.numbers * self.attempted * self.failure).sum())
+
+    def has_attempts_of(self, other: Tries) -> bool:
+        """Return whether chances and numbers of attempts equal those of other attempts."""
+        return np.array_equal(self.chance, other.chance) and np.array_equal(self.numbers, other.numbers)
 
     def payoffs(self, rng: Callable[[], np.random.Generator], known: Distribution | None = None) -> Distribution:
         """Return the distribution of the total payoff.

@@ -101,7 +101,7 @@ class StrategySpace:
         """
         return self.number(np.minimum(self.all_levels(first), self.all_levels(second)))
 
-    def generalization_intensity(self, strategies: Strategies) -> Floats:
+    def generalization_intensity(self, strategies: Strategies | int) -> Floats:
         """Return the sum of levels as a share of the largest possible sum, in [0, 1].
 
         The result has one share per strategy. The shape is that of `strategies`. This is Eq. 5 of Wan et al. 2015; 0 if

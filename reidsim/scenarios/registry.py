@@ -301,6 +301,12 @@ def with_policy(*names: str) -> ReadIf:
     )
 
 
+@cache
+def _k_in(name: object) -> int | None:
+    """Return the k in a name such as ``k-anonymity-5``; None for any other name."""
+    return int(str(name).rpartition("-")[2]) if re.fullmatch(ANONYMITY_PATTERN, str(name)) else None
+
+
 WITH_K_ANONYMITY = ReadIf(
     lambda section, scenario: any(
         name == K_ANONYMITY if isinstance(section.k, int) else _k_in(name) in section.k for name in section.policies
@@ -332,11 +338,6 @@ def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
         expected = "a policy for each value, such as k-anonymity-5"
         raise InputError("several values of k", where=where, found=list(k), expected=expected)
     return policy.k or int(k)  # type: ignore[arg-type] # an int, as checked
-
-
-def _k_in(name: object) -> int | None:
-    """Return the k in a name such as ``k-anonymity-5``; None for any other name."""
-    return int(str(name).rpartition("-")[2]) if re.fullmatch(ANONYMITY_PATTERN, str(name)) else None
 
 
 Group = Literal["adversaries", "policies", "kinds"]
@@ -395,8 +396,8 @@ class PartName:
         return {"anyOf": [{"enum": list(self.registry)}, {"type": "string", "pattern": f"^(?:{patterns})$"}]}
 
     def _checked(self, name: str, info: core_schema.ValidationInfo) -> str:
-        known = (self.registry, (info.context or {}).get("names", ()), self.registry.installed)
-        if names_object(name) or any(name in names for names in known):
+        named = (info.context or {}).get("names", ())
+        if name in self.registry or names_object(name) or name in named or name in self.registry.installed:
             return name
         raise self.registry.unknown(name, otherwise=", or package.module:object")
 

@@ -39,6 +39,7 @@ from reidsim.core.files import (
     plain_name,
     read_text,
     read_toml,
+    require_shallow,
     resolve,
 )
 from reidsim.core.registry import register, registered
@@ -197,7 +198,9 @@ class Scenario(Generic[S_co]):
             return start.overridden(changes, also_read=also_read, seed_given=seed is not None)
         if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
             path = _IN_MEMORY
-            own = parse_toml(source, path) if isinstance(source, str) else deepcopy(dict(source))
+            given = parse_toml(source, path) if isinstance(source, str) else source
+            require_shallow(given, path)
+            own = deepcopy(dict(given))
             whole = anchored(extended(own, path), Path())
         else:
             path = resolve(source, "scenarios", "scenario")
@@ -231,6 +234,7 @@ class Scenario(Generic[S_co]):
         InputError
             As `load` does.
         """
+        require_shallow(changes, "--set")
         content = deepcopy(self.content)
         # Relative paths in overrides start in the working folder.
         beside = {key: ".".join([*key.split(".")[:-1], "key"]) for key in changes}

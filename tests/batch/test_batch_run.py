@@ -214,6 +214,17 @@ def test_one_run_repeated_alone(town):
         rerun(Path(), "0/0")
 
 
+def test_numbered_replications_alone_are_repeated_by_number_or_key(folder):
+    few = {f"resources.{name}.size": 500 for name in ("registry", "genealogy")}
+    sizes = {"population.recipe": "ystr-genealogy-small", "targets.size": 20, **few}
+    reidsim.run_batch("wan2021", overrides={**sizes, "replications": 2, "figures": {}}, folder="out")
+    repeated = rerun("out", "0/1")
+    assert repeated.verdict == "All values equal the values in the folder."
+    assert rerun("out", repeated.task.key).task == repeated.task
+    with pytest.raises(InputError, match="no such run"):
+        rerun("out", "0/2")
+
+
 def test_no_room_for_the_tables_leaves_the_journal(town, monkeypatch):
     def no_room(folder, write):
         def fail(into):

@@ -22,9 +22,8 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
@@ -312,6 +311,9 @@ EXECUTORS = ("auto", "serial", "processes", "dask")
 # scheduler without workers later, shorter ones fail on slow networks and computers.
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
+# Duration of a run from which the size of a group is computed, if runs are shorter: the outcomes of a group are one
+# message, and dask needs some milliseconds per message.
+_SHORTEST_SECONDS = 0.001
 
 # Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
@@ -395,8 +397,9 @@ def executor_named(
 class DaskExecutor:
     """Executor that does runs on the workers of a dask cluster.
 
-    All workers must find the scenario's files at the same paths. If a worker dies, its runs are repeated at the end,
-    one by one with no other run on the cluster. A run during which workers die twice more is reported as ``killed``.
+    All workers must find the scenario's files at the same paths. A task of the cluster is a group of runs that takes
+    about `HAND_OVER_SECONDS`, or one longer run. If a worker dies, its runs are repeated at the end, one by one with no
+    other run on the cluster. A run during which workers die twice more is reported as ``killed``.
     (The scheduler of an existing cluster first tries other workers, as often as it is configured to.)
 
     Parameters
@@ -427,25 +430,32 @@ class DaskExecutor:
                 files = {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
             # Submitted as a result of the cluster: it is sent to each worker once, and recreated if its worker dies.
             sent = client.submit(bytes, pickle.dumps((pickle.dumps(work), files, code_version())), pure=False)
-            left, running, suspects = iter(tasks), dict[Any, RunTask](), list[RunTask]()
+            left, running, suspects = deque(tasks), dict[Any, list[RunTask]](), list[RunTask]()
 
-            def send(some: Iterable[RunTask]) -> list[Any]:
-                futures = {client.submit(_do, sent, task, pure=False): task for task in some}
-                running.update(futures)
-                return [*futures]
+            def send(some: list[RunTask]) -> Any:
+                future = client.submit(_do, sent, some, pure=False)
+                running[future] = some
+                return future
 
             try:
-                # Twice as many tasks as cores keep all cores busy.
-                finished = _distributed().as_completed(send(islice(left, 2 * _cores(client))), loop=client.loop)
-                for batch in finished.batches():
-                    finished.update(send(islice(left, len(batch))))
-                    ended = [(running.pop(future), _outcome(future)) for future in batch]
-                    suspects += [task for task, outcome in ended if outcome is None]
-                    yield [outcome for _, outcome in ended if outcome is not None]
+                # Twice as many groups of runs as cores keep all cores busy.
+                most, size = 2 * _cores(client), 1
+                finished = _distributed().as_completed(loop=client.loop)
+                while left or running:
+                    while left and len(running) < most:
+                        finished.add(send([left.popleft() for _ in range(min(size, len(left)))]))
+                    future = next(finished)
+                    group, outcomes = running.pop(future), _outcomes(future)
+                    if outcomes is None:
+                        suspects += group
+                        continue
+                    seconds = max(sum(outcome.seconds for outcome in outcomes) / len(outcomes), _SHORTEST_SECONDS)
+                    size = max(1, min(int(HAND_OVER_SECONDS / seconds), len(left) // most))
+                    yield outcomes
                 for task in suspects:
-                    alone = (_outcome(send([task])[0]) for _ in range(_DEATHS))
+                    alone = (_outcomes(send([task])) for _ in range(_DEATHS))
                     killed = RunOutcome(task, KILLED, error="every worker that executed the run died")
-                    yield [next((outcome for outcome in alone if outcome is not None), killed)]
+                    yield next((outcomes for outcomes in alone if outcomes is not None), [killed])
             finally:
                 with contextlib.suppress(Exception):
                     client.cancel([*running], force=True)
@@ -505,10 +515,10 @@ def _distributed() -> Any:
         raise InputError("package distributed is not installed", where="executor", found="dask", hint=hint) from None
 
 
-def _outcome(future: Any) -> RunOutcome | None:
-    """Wait for the outcome of a run; return None if its worker died.
+def _outcomes(future: Any) -> list[RunOutcome] | None:
+    """Wait for the outcomes of a group of runs; return None if its worker died.
 
-    `future` is the dask future of the run.
+    `future` is the dask future of the group.
 
     Raises
     ------
@@ -516,7 +526,7 @@ def _outcome(future: Any) -> RunOutcome | None:
         If the cluster was lost, a worker lacks a module, or `_loaded` raised it.
     """
     try:
-        outcome: RunOutcome = future.result()
+        outcomes: list[RunOutcome] = future.result()
     except _distributed().KilledWorker:
         return None
     except ModuleNotFoundError as error:
@@ -528,7 +538,7 @@ def _outcome(future: Any) -> RunOutcome | None:
         # Errors of runs are part of their outcomes, so this error means that the scheduler was lost or restarted.
         problem, hint = f"the dask cluster was lost: {type(error).__name__}", "continue with --resume"
         raise _refused(problem, hint=f"{hint}; finished runs are kept") from error
-    return outcome
+    return outcomes
 
 
 def _cores(client: Any) -> int:
@@ -547,13 +557,13 @@ def _cores(client: Any) -> int:
     return max(int(sum(client.nthreads().values())), 1)
 
 
-def _do(work: bytes, task: RunTask) -> RunOutcome:
-    """Run a task in a worker of the cluster; return its outcome.
+def _do(work: bytes, tasks: Sequence[RunTask]) -> list[RunOutcome]:
+    """Run tasks in a worker of the cluster; return their outcomes.
 
     `work` is the pickled message that `_loaded` reads. One thread is used.
     """
     with threadpool_limits(1), in_one_thread():
-        return attempt(_loaded(work), task)
+        return [attempt(_loaded(work), task) for task in tasks]
 
 
 @functools.lru_cache(maxsize=2)

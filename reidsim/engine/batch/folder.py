@@ -335,10 +335,10 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Sce
 
 
 def read_runs(folder: Path, manifest: Mapping[str, Any], design: Design, tasks: Iterable[RunTask]) -> pd.DataFrame:
-    """Return the finished runs of a batch, with the columns of ``runs.parquet``.
+    """Return the finished runs of a batch, with the columns of ``runs.parquet`` and their keys.
 
     While the batch is running, the runs of `tasks` are read from its journal; afterwards, all runs are read from the
-    table.
+    table. A table of numbered replications alone has no column of keys; the keys are then those of `tasks`.
 
     Raises
     ------
@@ -346,7 +346,9 @@ def read_runs(folder: Path, manifest: Mapping[str, Any], design: Design, tasks: 
         If the table of runs was changed or cannot be read.
     """
     if manifest["state"] != RUNNING:
-        return read_stored(folder / "runs.parquet", manifest)
+        stored = read_stored(folder / "runs.parquet", manifest)
+        keys = ({"point": task.point, "replication": task.replication, "run": task.key} for task in tasks)
+        return stored if "run" in stored else stored.merge(pd.DataFrame(keys), how="left")
     return batch_tables(manifest["scenario"], design, read_journal(folder / JOURNAL, tasks, by_place=True))["runs"]
 
 

@@ -247,12 +247,14 @@ def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats
     share = (1 + LEVEL) / 2
     wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), variance.shape)
     usable = (n > 1) & (wanted > 0)
-    scaled = np.where(usable, variance, 0.0) / np.where(usable, wanted, 1.0) ** 2
+    scaled = variance[usable] / wanted[usable] ** 2
     # The t quantile depends on the number of draws. The number for the normal quantile is too small by a few draws.
     needed = np.maximum(np.ceil(ndtri(share) ** 2 * scaled), 2.0)
     while (is_lacking := stdtrit(needed - 1, share) ** 2 * scaled > needed).any():
         needed += is_lacking
-    return np.where(usable, needed, np.nan)
+    found = np.full(variance.shape, np.nan)
+    found[usable] = needed
+    return found
 
 
 def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, Floats]:

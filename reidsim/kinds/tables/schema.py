@@ -155,7 +155,7 @@ def policy_named(name: str) -> TablesPolicy:
 
     A name outside the registry belongs to a user-defined policy, an `OwnTablesPolicy`.
     """
-    return POLICIES[name] if name in POLICIES else OwnTablesPolicy(name, WHERE)
+    return POLICIES.get(name) or OwnTablesPolicy(name, WHERE)
 
 
 def policies_of_unit(unit: Unit) -> list[str]:
