@@ -911,6 +911,7 @@ class InMemory:
             If TOML has no notation for the value, or a table or object cannot be used.
         """
         last, value = key.rpartition(".")[2], pandas_table(value)
+        require_shallow({key: value}, SOURCE)
         if last == "hierarchy" and not isinstance(value, Mapping):
             value = hierarchy_section(value, SOURCE, key)
         elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):
@@ -937,7 +938,10 @@ class InMemory:
         if isinstance(value, Mapping):
             return {str(name): self.plain(each, f"{key}.{name}") for name, each in value.items() if each is not None}
         if isinstance(value, list | tuple | range | np.ndarray | pd.Series | set):
-            return [self.plain(each, f"{key}.{place}") for place, each in enumerate(value)]
+            return [
+                each if type(each) in (int, float, str) else self.plain(each, f"{key}.{place}")
+                for place, each in enumerate(value)
+            ]
         if isinstance(value, np.generic | Path):
             return plain(value)
         if not isinstance(value, str | int | float):
