@@ -242,7 +242,9 @@ class ReidentificationModel(mesa.Model):
             agenttype_reporters=agenttype_reporters,
             tables={ADVERSARIES: ("round", *ADVERSARY_MEASURES)},
         )
-        self.agents_by_type[Subject] = Agents.of(self)
+        # Objects of data subjects by row, made on first use and kept with the attributes that a user adds.
+        self.subject_objects: dict[int, Subject] = {}
+        self.agents_by_type[Subject] = Agents.of(self, (), range(n))
 
     def run(self) -> ReidentificationModel:
         """Play all remaining rounds; return the model itself."""
@@ -261,17 +263,18 @@ class ReidentificationModel(mesa.Model):
     @property  # type: ignore[misc] # the setter of mesa only raises an error
     def agents(self) -> AgentSet:
         """All agents: publisher, adversaries, agents that a user has added, and data subjects."""
-        return Agents.of(self, super().agents)
+        return Agents.of(self, super().agents, range(self.setting.n_subjects))
 
     @property
     def subjects(self) -> AgentSet:
         """The data subjects; see `Subject`."""
         return self.agents_by_type[Subject]
 
-    @functools.cached_property
-    def subject_objects(self) -> list[Subject]:
-        """One object per data subject, made on first use and kept with the attributes that a user adds."""
-        return [Subject(self, row) for row in range(self.setting.n_subjects)]
+    def subject(self, row: int) -> Subject:
+        """Return the data subject of a row; the object is made on first use and kept."""
+        if row not in self.subject_objects:
+            self.subject_objects[row] = Subject(self, row)
+        return self.subject_objects[row]
 
     def register_agent(self, agent: mesa.Agent) -> None:
         """Register an agent, with a `unique_id` above the ids of all data subjects."""
@@ -407,13 +410,23 @@ class ReidentificationModel(mesa.Model):
 
     @functools.cached_property
     def strategies(self) -> Strategies:
-        """Strategy of each subject's record in the latest round, shape (n_subjects,); -1 if it is withheld."""
+        """Strategy of each subject's record in the latest round, shape (n_subjects,).
+
+        It is -1 if the record is withheld, and before the first round.
+        """
+        if not self.measures:
+            return np.full(self.setting.n_subjects, WITHHELD)
         chosen = self.equilibrium.strategies[self.outcome.setting.cell_of_subject]
         return np.where(self.outcome.is_out, chosen, WITHHELD)
 
     @functools.cached_property
     def risks(self) -> Floats:
-        """Probability that each subject's record was re-identified in the latest round, shape (n_subjects,)."""
+        """Probability that each subject's record was re-identified in the latest round, shape (n_subjects,).
+
+        It is 0 before the first round.
+        """
+        if not self.measures:
+            return np.zeros(self.setting.n_subjects)
         return np.where(self.outcome.is_out, self.outcome.risk[self.outcome.setting.cell_of_subject], 0.0)
 
     def _who_acts(self) -> Floats:
@@ -492,7 +505,8 @@ class ReidentificationModel(mesa.Model):
 
 
 def _measure(name: str, model: ReidentificationModel) -> object:
-    return model.measures[name]
+    # A user may collect before the first round.
+    return model.measures.get(name, np.nan)
 
 
 def next_state(state: Floats, detected: float) -> Floats:
