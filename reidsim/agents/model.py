@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,6 @@ from mesa.agent import AgentSet
 from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Planner
 from reidsim.agents.attack import (
     DISTINCT,
     PARTICIPATION,
@@ -25,9 +23,11 @@ from reidsim.agents.attack import (
     Attacks,
     Observation,
     Replies,
-    World,
+    begun,
     equilibrium_of,
+    let,
     no_plan,
+    planned,
     record_measures,
     replies_to,
     round_columns,
@@ -755,9 +755,7 @@ class Adversary(mesa.Agent):
     def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
         super().__init__(model)
         self.profile, self.name, self.holds = profile, profile.name, profile.holds
-        # Each policy meets an adversary with a state of its own.
-        self._planner = copy.copy(profile.planner)
-        self._let("begin", World(self.name, model.setting.rounds, self.holds, profile.prices, profile.budget))
+        self._planner = begun(profile, model.setting.rounds)
         self.expected_accuracy = profile.expected_accuracy
         self._accuracy = AccuracyBelief(profile.expected_accuracy, profile.experience) if profile.learns else None
         self.acts, self.was_free = 0.0, 1.0
@@ -789,18 +787,9 @@ class Adversary(mesa.Agent):
         def reply(holds: Holdings) -> Replies:
             return replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies)
 
-        observation = Observation(profile, self.holds, model.exposed, rounds_left, reply)
-        self.plan = self._let("plan", observation)
-        if not isinstance(self.plan, AttackPlan):
-            expected = "the result of observation.plan() or observation.best_plan()"
-            raise InputError("not a plan", where=f"adversary {self.name!r}", found=self.plan, expected=expected)
+        self.plan = planned(self._planner, Observation(profile, self.holds, model.exposed, rounds_left, reply))
         if self.acts:
             self.holds = self.holds | self.plan.buys
-
-    def _let(self, method: str, about: object) -> Any:
-        """Return the result of a method of the planner; a method that it lacks is that of `Planner`."""
-        own = getattr(self._planner, method, None)
-        return getattr(Planner, method)(self._planner, about) if own is None else own(about)
 
     def answer_for(self) -> None:
         """Determine detected exploits, update the exclusion state and the measures.
@@ -853,7 +842,7 @@ class Adversary(mesa.Agent):
         attacked no record. Otherwise `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
         """
         if self.acts:
-            self._let("observe", self.outcome)
+            let(self._planner, "observe", self.outcome)
         if self._accuracy is None or not self.acts:
             return
         success_if_right = np.minimum(self.plan.replies.success / self.profile.accuracy, 1.0)
