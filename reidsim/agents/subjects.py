@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import mesa
@@ -68,7 +69,7 @@ class Column:
         self.of(model)[rows] = getattr(checked, self.name)
 
     def __get__(self, subject: Subject | None, owner: type) -> Any:
-        return self if subject is None else self.of(subject.model)[subject.row].item()
+        return self if subject is None else self.of(subject.model).item(subject.row)
 
     def __set__(self, subject: Subject, value: object) -> None:
         self.write(subject.model, subject.row, value)
@@ -132,16 +133,16 @@ class Subject(mesa.Agent):
 class Agents(AgentSet):
     """Agents of a model, with data subjects that become objects only when single ones are needed.
 
-    `len`, `select`, `get`, `agg` and `set` use the arrays of the model. Indexing and iteration make the objects
-    that they return, and the model keeps these. Any other method, `set` of an attribute without an array, and `select`
-    in place first make an object for each data subject of the set. The function of `select` is called with one object
-    that moves from data subject to data subject, so that it must not store its argument.
+    `len`, `select`, `get`, `agg` and `set` use the arrays of the model, and indexing makes the objects that it returns;
+    the model keeps these. Any other method or iteration, `set` of an attribute without an array, and `select` in place
+    first make an object for each data subject of the set. The function of `select` is called with one object that moves
+    from data subject to data subject, so that it must not store its argument.
     """
 
-    # Agents with an object, followed in order by the data subjects of the rows. Without rows, all methods are mesa's.
+    # Agents with an object, followed in order by the data subjects of the rows; mesa makes subsets without rows.
     _objects: weakref.WeakKeyDictionary[mesa.Agent, None]
     _rows: Sequence[int]
-    _model: ReidentificationModel
+    _model: Any = None
 
     @classmethod
     def of(cls, model: ReidentificationModel, agents: Iterable[mesa.Agent], rows: Sequence[int]) -> Self:
@@ -164,11 +165,6 @@ class Agents(AgentSet):
 
     def __len__(self) -> int:
         return len(self._objects) + len(self._rows)
-
-    def __iter__(self) -> Iterator[mesa.Agent]:
-        yield from self._objects
-        for row in self._rows:
-            yield self._model.subject(row)
 
     def __getitem__(self, item: Any) -> Any:
         position, agents = range(len(self))[item], list(self._objects)
@@ -194,14 +190,9 @@ class Agents(AgentSet):
 
     def get(self, attr_names: Any, handle_missing: Any = "error", default_value: Any = None) -> list[Any]:
         """Return an attribute of each agent, or a list of attributes of each; see mesa's `AgentSet.get`."""
-        if not self._rows:
-            return list(super().get(attr_names, handle_missing, default_value))
-        of_objects = AgentSet(self._objects, self.random).get(attr_names, handle_missing, default_value)
-        default = () if handle_missing == "error" else (default_value,)
-        if isinstance(attr_names, str):
-            return [*of_objects, *self._values(attr_names, *default)]
-        columns = [self._values(name, *default) for name in attr_names]
-        return [*of_objects, *map(list, zip(*columns, strict=True))]
+        # The inherited method reads the values of one agent after the other, and uses no other attribute of a set.
+        moving: Any = SimpleNamespace(_agents=chain(self._objects, self._views()))
+        return list(AgentSet.get(moving, attr_names, handle_missing, default_value))
 
     def set(self, attr_name: str, value: Any) -> Self:
         """Set an attribute of each agent to one value; see mesa's `AgentSet.set`."""
@@ -212,13 +203,6 @@ class Agents(AgentSet):
         AgentSet(self._objects, self.random).set(attr_name, value)
         column.write(self._model, np.array(self._rows), value)
         return self
-
-    def _values(self, name: str, *default: Any) -> list[Any]:
-        """Return an attribute of the data subjects of the rows, or a default value where it is missing."""
-        column = getattr(Subject, name, None)
-        if isinstance(column, Column) and hasattr(self._model, column.array):
-            return list(column.of(self._model)[np.array(self._rows)].tolist())
-        return [getattr(each, name, *default) for each in self._views()]
 
     def _views(self) -> Iterator[Subject]:
         """Yield the data subjects of the rows; all without an object share one, which moves from row to row."""
