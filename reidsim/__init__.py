@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import plan_known as plan_known
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
     from reidsim.core.errors import InputError as InputError
+    from reidsim.core.files import show as show
     from reidsim.engine.batch.runner import rerun as rerun
     from reidsim.engine.mesa_model import model as model
     from reidsim.engine.results import RunResult as RunResult
@@ -109,6 +110,7 @@ _PUBLIC = {
     "reidsim.games.record_game": "Choice",
     "reidsim.engine.results": "RunResult",
     "reidsim.core.errors": "InputError",
+    "reidsim.core.files": "show",
 }
 # Building blocks of games: documented in their own modules and importable from the package.
 _BUILDING_BLOCKS = {
@@ -120,11 +122,11 @@ _BUILDING_BLOCKS = {
     "reidsim.adversaries.response": "OneShotAdversary",
     "reidsim.games.record_game": "RecordGame",
 }
-# Public names that need an extra, so that `from reidsim import *` leaves them out.
-_WITH_EXTRAS = {"reidsim.reports.anonymizer": "Anonymizer"}
+# Public names that `from reidsim import *` leaves out: they need an extra, or `list` would replace the built-in one.
+_NOT_IN_STAR = {"reidsim.reports.anonymizer": "Anonymizer", "reidsim.scenarios.bundled": "list"}
 _HOMES = {
     name: module
-    for homes in (_PUBLIC, _BUILDING_BLOCKS, _WITH_EXTRAS)
+    for homes in (_PUBLIC, _BUILDING_BLOCKS, _NOT_IN_STAR)
     for module, names in homes.items()
     for name in names.split()
 }
@@ -150,4 +152,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_WITH_EXTRAS.values()]
+    return [*__all__, *" ".join(_NOT_IN_STAR.values()).split()]

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,8 @@ VERBS = {
     "describe": (reidsim.describe,),
     "explain": (reidsim.explain,),
     "schema": (reidsim.schema,),
+    "list": (reidsim.list,),
+    "show": (reidsim.show,),
 }
 # Options with another name in Python, and by command where it differs; docs/python.md lists both.
 RENAMED = {
@@ -93,7 +96,7 @@ RENAMED = {
     **dict.fromkeys(("attributes scenario", "cross-play scenario"), "source"),
     "populate output": "output",
 }
-WITHOUT_VERB = {"list", "show", "serve"}
+WITHOUT_VERB = {"serve"}
 ONLY_COMMANDS = {"quiet", "verbose", "group_readable", "run json", "share verify", "cross-play measure"}
 
 
@@ -106,6 +109,30 @@ def test_every_command_has_a_python_verb_with_its_options():
             if not {option, f"{command} {option}"} & ONLY_COMMANDS:
                 own = RENAMED.get(f"{command} {option}", RENAMED.get(option, option))
                 assert {own, option} & known, (command, option)
+
+
+def test_the_table_of_commands_lists_the_options_with_another_name_in_python():
+    page = (Path(__file__).parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
+    table = page.partition("| command | Python |")[2].partition("\n\n")[0]
+    commands = typer.main.get_command(app).commands
+    for command, verbs in VERBS.items():
+        known = {name for verb in verbs for name in inspect.signature(verb).parameters}
+        for option in (each for each in commands[command].params if each.param_type_name == "option"):
+            *_, flag = option.opts
+            if flag.removeprefix("--").replace("-", "_") not in known and flag != "--output":
+                assert f"{flag}`" in table, (command, flag)
+
+
+def test_bundled_files_are_listed_and_shown(capsys):
+    listed = reidsim.list()
+    assert set(listed["kind"]) == {"scenarios", "populations", "background knowledge", "social media"}
+    for name in listed["name"]:
+        assert tomllib.loads(reidsim.show(name)).get("title", "") in set(listed.loc[listed["name"] == name, "title"])
+    with pytest.raises(reidsim.InputError, match="no bundled scenario of this name; found 'wan'"):
+        reidsim.show("wan")
+    namespace = {}
+    exec("from reidsim import *; kept = list", namespace)  # noqa: S102
+    assert namespace["kept"] is list
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -80,6 +80,7 @@ def test_a_scenario_without_rounds_has_one_and_values_can_be_changed():
         ({"policy": "basc"}, r"publisher\.policies.*did you mean 'basic'"),
         ({"policy": "basic", "rng": 1, "seed": 1}, "rng: two seeds"),
         ({"policy": "basic", "rng": "one"}, "seed: wrong type"),
+        ({"policy": "basic", "policies": ["basic"]}, "policies: a model plays one policy"),
         ({"policy": "basic", "los": 1}, "did you mean 'loss'"),
     ],
 )
@@ -104,16 +105,45 @@ def test_columns_are_read_and_set_without_an_object_per_data_subject(model):
     assert model.agents.get("risk", handle_missing="default", default_value=-1) == [-1] * 3 + before["risk"]
     model.subjects.set("expected_risk", 0.5)
     assert model.subjects.agg("expected_risk", [min, max]) == [0.5, 0.5]
-    assert "subject_objects" not in vars(model)
+    assert model.subject_objects == {}
     # The objects have the values of the columns.
     assert [[each.harm, each.risk] for each in model.subjects] == pairs
     assert before == before | {name: [getattr(each, name) for each in model.subjects] for name in ("risk", "strategy")}
     assert [each.unique_id for each in model.agents] == [11, 12, 13, *range(1, 11)]
 
 
+def test_subsets_make_objects_for_the_data_subjects_that_are_needed_alone(model):
+    def is_harmed(agent):
+        return isinstance(agent, Subject) and agent.harm > 2
+
+    harmed = model.agents.select(is_harmed)
+    assert harmed.get(["row", "unique_id"]) == [[row, row + 1] for row in np.flatnonzero(model.harm > 2).tolist()]
+    assert model.agents.agg("unique_id", max) == 13
+    assert model.agents.get("mood", "default") == [None] * 13
+    chosen = harmed.select(lambda each: each.row % 2, at_most=2).set("expected_risk", 0.75)
+    assert chosen.select().get("expected_risk") == [0.75] * len(chosen)
+    assert len(model.subjects.select(at_most=0.35)) == len(model.agents.select(lambda each: True, 3)) == 3
+    assert model.subject_objects == {}
+    # An object is made once, and keeps the attributes that a user adds.
+    model.subjects[7].mood = "wary"
+    assert model.subjects.select(lambda each: getattr(each, "mood", "") == "wary")[0] is model.agents[-3]
+    assert [each.row for each in model.subjects.select(at_most=5)[3:]] == [3, 4]
+    assert sorted(model.subject_objects) == [3, 4, 7]
+
+
 @pytest.mark.parametrize(
     "use",
     [
+        lambda agents: [agents.select(at_most=most).get("row") for most in (-1, 0, 0.25, 1, 1.0, 2.5, 99)],
+        lambda agents: agents.select().select(lambda each: each.row > 2, 2, inplace=True).get("row"),
+        lambda agents: (
+            some := agents.select(),
+            some.discard(agents[2]),
+            some.get("row"),
+            some[-1].row,
+            len(some[1:4]),
+        )[1:],
+        lambda agents: len(agents & agents.select(lambda each: each.harm > 2)),
         lambda agents: [each.row for each in agents.select(lambda each: each.harm > 2)],
         lambda agents: agents.select(lambda each: each.harm > 2).get("harm"),
         lambda agents: len(agents.select(at_most=3).set("participates", False)),
@@ -129,15 +159,13 @@ def test_columns_are_read_and_set_without_an_object_per_data_subject(model):
 )
 def test_sets_of_data_subjects_do_what_sets_of_mesa_do(model, use):
     other = reidsim.model(DECIDING, policy="no-protection")
-    assert use(model.subjects) == use(AgentSet(other.subject_objects, other.random))
+    assert use(model.subjects) == use(AgentSet(other.subjects, other.random))
     assert np.array_equal(model.participates, other.participates)
     # The attributes that a user adds stay with the objects.
     assert model.subjects.get("mood", "default") == other.subjects.get("mood", "default")
 
 
 def test_values_of_data_subjects_are_checked(model):
-    with pytest.raises(AttributeError, match="outcome"):
-        model.subjects.get("risk")
     for name, value in {"participates": 1, "expected_risk": 1.5, "harm": np.nan}.items():
         with pytest.raises(reidsim.InputError, match=f"data subject: {name}: .* expected"):
             model.subjects.set(name, value)
@@ -146,6 +174,15 @@ def test_values_of_data_subjects_are_checked(model):
         model.subjects.set("risk", 0.5)
     with pytest.raises(reidsim.InputError, match=r"cannot be removed; .*`participates` set to False"):
         next(iter(model.subjects)).remove()
+
+
+def test_before_the_first_round_no_record_is_released_and_measures_are_missing(model):
+    assert (set(model.subjects.get("strategy")), set(model.subjects.get("risk"))) == ({-1}, {0})
+    model.datacollector.collect(model)
+    model.step()
+    rounds = model.datacollector.get_model_vars_dataframe()["publisher_payoff"]
+    assert rounds.isna().tolist() == [True, False]
+    assert max(model.subjects.get("strategy")) >= 0
 
 
 def test_a_round_with_some_of_the_records_is_the_game_of_these_alone():

@@ -38,7 +38,7 @@ API = {
 }
 _NAMES = {
     "_PUBLIC": "Functions and classes",
-    "_WITH_EXTRAS": "Names that need an extra",
+    "_NOT_IN_STAR": "Names that a star import leaves out",
     "_BUILDING_BLOCKS": "Building blocks of games",
 }
 _NAMES_HEAD = """\

@@ -5,6 +5,7 @@ Outcomes of a round's attacks are expected values, draws or distributions.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
+from reidsim.adversaries.response import INDIFFERENCE, Planner, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
 from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.files import read_toml
@@ -362,6 +363,34 @@ class Observation:
             if plan.worth > best.worth + INDIFFERENCE * (abs(best.worth) + plan.spent):
                 best = plan
         return best
+
+
+def begun(profile: AdversaryProfile, rounds: int) -> object:
+    """Return a copy of an adversary's planner before the first of some rounds, with a state of its own."""
+    planner = copy.copy(profile.planner)
+    let(planner, "begin", World(profile.name, rounds, profile.holds, profile.prices, profile.budget))
+    return planner
+
+
+def let(planner: object, method: str, about: object) -> Any:
+    """Return the result of a method of a planner; a method that it lacks is that of `Planner`."""
+    own = getattr(planner, method, None)
+    return getattr(Planner, method)(planner, about) if own is None else own(about)
+
+
+def planned(planner: object, observation: Observation) -> AttackPlan:
+    """Return the plan that a planner makes.
+
+    Raises
+    ------
+    InputError
+        If its method ``plan`` returns something else.
+    """
+    plan = let(planner, "plan", observation)
+    if not isinstance(plan, AttackPlan):
+        expected = "the result of observation.plan() or observation.best_plan()"
+        raise InputError("not a plan", where=f"adversary {observation.profile.name!r}", found=plan, expected=expected)
+    return plan
 
 
 @dataclass(frozen=True, eq=False)

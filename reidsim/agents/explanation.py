@@ -11,7 +11,7 @@ import pandas as pd
 
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Weighing
-from reidsim.agents.attack import AttackPlan, Observation, Replies, replies_to
+from reidsim.agents.attack import AttackPlan, Observation, Replies, begun, planned, replies_to
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 
 _PAYOFFS = ("best_payoff", "group_size", "success", "records_attacked", "expected_payoff")
@@ -21,8 +21,8 @@ OPTION_COLUMNS = ("adversary", "buys", "price", "budget", *_PAYOFFS, "chosen", "
 def options_table(setting: Setting) -> pd.DataFrame:
     """Return the options of each adversary in the first round if all records are shared unchanged.
 
-    An option is a set of resources to buy, with the attacks that follow. Payoffs are those of the
-    plans among which the agents choose; see `Observation.plans`.
+    An option is a set of resources to buy, with the attacks that follow. Payoffs are those of the plans that an
+    observation offers (see `Observation.plans`); the chosen option has the plan that the adversary makes.
 
     Returns
     -------
@@ -52,14 +52,14 @@ def _options(setting: Setting, profile: AdversaryProfile) -> Iterator[tuple[Any,
         return replies_to(profile, equip(holds), strategies)
 
     observation = Observation(profile, profile.holds, exposed, setting.rounds, reply)
-    within = {plan.buys: plan for plan in observation.plans()}
-    chosen = observation.best_plan()
+    chosen = planned(begun(profile, setting.rounds), observation)
+    within = {plan.buys: plan for plan in (*observation.plans(), chosen)}
     for unlimited in replace(observation, profile=replace(profile, budget=np.inf)).plans():
         plan = within.get(unlimited.buys, unlimited)
         best = _best_record(equip(profile.holds | plan.buys), setting.space.most_specific)
         about = profile.name, " and ".join(sorted(plan.buys)), plan.spent, profile.budget
         found = float(plan.targets.sum()), plan.worth, plan.buys == chosen.buys
-        yield *about, *best, *found, _reason(profile, plan, chosen, *best)
+        yield *about, *best, *found, _reason(observation, plan, chosen, *best)
 
 
 def _best_record(equipment: Equipment | None, strategy: int) -> tuple[float, float, float]:
@@ -87,14 +87,17 @@ def _best_record(equipment: Equipment | None, strategy: int) -> tuple[float, flo
 
 
 def _reason(
-    profile: AdversaryProfile, plan: AttackPlan, chosen: AttackPlan, payoff: float, size: float, chance: float
+    observation: Observation, plan: AttackPlan, chosen: AttackPlan, payoff: float, size: float, chance: float
 ) -> str:
     """Return why an adversary follows a plan or does not, as a sentence without its period.
 
     `payoff`, `size` and `chance` are those of the best record; see `_best_record`. `chosen` is the adversary's plan.
     """
+    profile, rounds = observation.profile, observation.rounds_left
     wanted, best = plan.replies.attacks, f"best is {payoff:,.2f} at group size {size:,g}"
     best += "" if np.isnan(chance) else f", success probability {chance:.3g}"
+    if plan.spent > profile.budget:
+        return f"price {plan.spent:,g} exceeds budget {profile.budget:,g}"
     if np.isnan(size):
         held = " and ".join(sorted(profile.holds | plan.buys))
         return f"no record can be linked with {held}" if held else "no record can be linked without a resource"
@@ -102,11 +105,11 @@ def _reason(
         return f"no record has an expected payoff above 0: {best}"
     if not wanted.any():
         return "the planner attacks no record" if np.isnan(payoff) else f"the planner attacks no record; {best}"
-    if plan.spent > profile.budget:
-        return f"price {plan.spent:,g} exceeds budget {profile.budget:,g}"
-    if not plan.targets.any():
-        left, cheapest = profile.budget - plan.spent, float(plan.replies.outlay[wanted].min())
+    left, cheapest = profile.budget - plan.spent, float(plan.replies.outlay[wanted].min())
+    if not plan.targets.any() and cheapest > left:
         return f"an attack costs {cheapest:,.2f}, more than the remaining budget of {left:,.2f}"
+    expected = f"expected payoff {plan.worth:,.2f}" + (f" over {rounds} rounds" if rounds > 1 else "")
     if plan.buys == chosen.buys:
-        return f"records attacked: {plan.targets.sum():,g}; expected payoff {plan.worth:,.2f}"
-    return f"expected payoff {plan.worth:,.2f} is not above {chosen.worth:,.2f}, the payoff of the chosen option"
+        return f"records attacked: {plan.targets.sum():,g}; {expected}"
+    relation = "above" if round(plan.worth - chosen.worth, 2) > 0 else "not above"
+    return f"{expected} is {relation} {chosen.worth:,.2f}, the payoff of the chosen option"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,6 @@ from mesa.agent import AgentSet
 from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Planner
 from reidsim.agents.attack import (
     DISTINCT,
     PARTICIPATION,
@@ -25,9 +23,11 @@ from reidsim.agents.attack import (
     Attacks,
     Observation,
     Replies,
-    World,
+    begun,
     equilibrium_of,
+    let,
     no_plan,
+    planned,
     record_measures,
     replies_to,
     round_columns,
@@ -242,7 +242,9 @@ class ReidentificationModel(mesa.Model):
             agenttype_reporters=agenttype_reporters,
             tables={ADVERSARIES: ("round", *ADVERSARY_MEASURES)},
         )
-        self.agents_by_type[Subject] = Agents.of(self)
+        # Objects of data subjects by row, made on first use and kept with the attributes that a user adds.
+        self.subject_objects: dict[int, Subject] = {}
+        self.agents_by_type[Subject] = Agents.of(self, (), range(n))
 
     def run(self) -> ReidentificationModel:
         """Play all remaining rounds; return the model itself."""
@@ -261,17 +263,18 @@ class ReidentificationModel(mesa.Model):
     @property  # type: ignore[misc] # the setter of mesa only raises an error
     def agents(self) -> AgentSet:
         """All agents: publisher, adversaries, agents that a user has added, and data subjects."""
-        return Agents.of(self, super().agents)
+        return Agents.of(self, super().agents, range(self.setting.n_subjects))
 
     @property
     def subjects(self) -> AgentSet:
         """The data subjects; see `Subject`."""
         return self.agents_by_type[Subject]
 
-    @functools.cached_property
-    def subject_objects(self) -> list[Subject]:
-        """One object per data subject, made on first use and kept with the attributes that a user adds."""
-        return [Subject(self, row) for row in range(self.setting.n_subjects)]
+    def subject(self, row: int) -> Subject:
+        """Return the data subject of a row; the object is made on first use and kept."""
+        if row not in self.subject_objects:
+            self.subject_objects[row] = Subject(self, row)
+        return self.subject_objects[row]
 
     def register_agent(self, agent: mesa.Agent) -> None:
         """Register an agent, with a `unique_id` above the ids of all data subjects."""
@@ -407,13 +410,23 @@ class ReidentificationModel(mesa.Model):
 
     @functools.cached_property
     def strategies(self) -> Strategies:
-        """Strategy of each subject's record in the latest round, shape (n_subjects,); -1 if it is withheld."""
+        """Strategy of each subject's record in the latest round, shape (n_subjects,).
+
+        It is -1 if the record is withheld, and before the first round.
+        """
+        if not self.measures:
+            return np.full(self.setting.n_subjects, WITHHELD)
         chosen = self.equilibrium.strategies[self.outcome.setting.cell_of_subject]
         return np.where(self.outcome.is_out, chosen, WITHHELD)
 
     @functools.cached_property
     def risks(self) -> Floats:
-        """Probability that each subject's record was re-identified in the latest round, shape (n_subjects,)."""
+        """Probability that each subject's record was re-identified in the latest round, shape (n_subjects,).
+
+        It is 0 before the first round.
+        """
+        if not self.measures:
+            return np.zeros(self.setting.n_subjects)
         return np.where(self.outcome.is_out, self.outcome.risk[self.outcome.setting.cell_of_subject], 0.0)
 
     def _who_acts(self) -> Floats:
@@ -492,7 +505,8 @@ class ReidentificationModel(mesa.Model):
 
 
 def _measure(name: str, model: ReidentificationModel) -> object:
-    return model.measures[name]
+    # A user may collect before the first round.
+    return model.measures.get(name, np.nan)
 
 
 def next_state(state: Floats, detected: float) -> Floats:
@@ -741,9 +755,7 @@ class Adversary(mesa.Agent):
     def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
         super().__init__(model)
         self.profile, self.name, self.holds = profile, profile.name, profile.holds
-        # Each policy meets an adversary with a state of its own.
-        self._planner = copy.copy(profile.planner)
-        self._let("begin", World(self.name, model.setting.rounds, self.holds, profile.prices, profile.budget))
+        self._planner = begun(profile, model.setting.rounds)
         self.expected_accuracy = profile.expected_accuracy
         self._accuracy = AccuracyBelief(profile.expected_accuracy, profile.experience) if profile.learns else None
         self.acts, self.was_free = 0.0, 1.0
@@ -775,18 +787,9 @@ class Adversary(mesa.Agent):
         def reply(holds: Holdings) -> Replies:
             return replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies)
 
-        observation = Observation(profile, self.holds, model.exposed, rounds_left, reply)
-        self.plan = self._let("plan", observation)
-        if not isinstance(self.plan, AttackPlan):
-            expected = "the result of observation.plan() or observation.best_plan()"
-            raise InputError("not a plan", where=f"adversary {self.name!r}", found=self.plan, expected=expected)
+        self.plan = planned(self._planner, Observation(profile, self.holds, model.exposed, rounds_left, reply))
         if self.acts:
             self.holds = self.holds | self.plan.buys
-
-    def _let(self, method: str, about: object) -> Any:
-        """Return the result of a method of the planner; a method that it lacks is that of `Planner`."""
-        own = getattr(self._planner, method, None)
-        return getattr(Planner, method)(self._planner, about) if own is None else own(about)
 
     def answer_for(self) -> None:
         """Determine detected exploits, update the exclusion state and the measures.
@@ -839,7 +842,7 @@ class Adversary(mesa.Agent):
         attacked no record. Otherwise `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
         """
         if self.acts:
-            self._let("observe", self.outcome)
+            let(self._planner, "observe", self.outcome)
         if self._accuracy is None or not self.acts:
             return
         success_if_right = np.minimum(self.plan.replies.success / self.profile.accuracy, 1.0)

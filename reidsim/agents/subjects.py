@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import functools
+import math
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import mesa
@@ -50,7 +52,7 @@ class Column:
         values: NDArray[Any] = getattr(model, self.array)
         return values
 
-    def write(self, model: ReidentificationModel, rows: int | slice, value: object) -> None:
+    def write(self, model: ReidentificationModel, rows: int | NDArray[np.intp], value: object) -> None:
         """Set the attribute of some data subjects of a model to one value.
 
         Raises
@@ -67,7 +69,7 @@ class Column:
         self.of(model)[rows] = getattr(checked, self.name)
 
     def __get__(self, subject: Subject | None, owner: type) -> Any:
-        return self if subject is None else self.of(subject.model)[subject.row].item()
+        return self if subject is None else self.of(subject.model).item(subject.row)
 
     def __set__(self, subject: Subject, value: object) -> None:
         self.write(subject.model, subject.row, value)
@@ -78,7 +80,7 @@ class Subject(mesa.Agent):
 
     The object holds no values of its own: the attributes below read and write arrays of the model. An attribute is
     missing (`AttributeError`) if the model does not have it: `harm` and `expected_risk` without the scenario's section
-    ``agents.participation``, `strategy` and `risk` before the first round.
+    ``agents.participation``.
 
     Parameters
     ----------
@@ -97,10 +99,10 @@ class Subject(mesa.Agent):
     expected_risk : float
         Probability of a breach that the data subject expects.
     strategy : int
-        Strategy of the record in the latest round; -1 if it was withheld or its data subject did not take part.
-        Read-only.
+        Strategy of the record in the latest round; -1 if it was withheld, its data subject did not take part, or no
+        round was played. Read-only.
     risk : float
-        Probability that the record was re-identified in the latest round. Read-only.
+        Probability that the record was re-identified in the latest round; 0 before the first. Read-only.
     unique_id : int
         `row` + 1.
     """
@@ -131,52 +133,80 @@ class Subject(mesa.Agent):
 class Agents(AgentSet):
     """Agents of a model, with data subjects that become objects only when single ones are needed.
 
-    `len`, `get`, `agg` and `set` use the arrays of the model. Any other method makes an object for each data subject
-    first; the model then keeps these objects. Subsets, such as those of `select`, are ordinary sets of agents.
+    `len`, `select`, `get`, `agg` and `set` use the arrays of the model, and indexing makes the objects that it returns;
+    the model keeps these. Any other method or iteration, `set` of an attribute without an array, and `select` in place
+    first make an object for each data subject of the set. The function of `select` is called with one object that moves
+    from data subject to data subject, so that it must not store its argument.
     """
 
-    _model: ReidentificationModel
-    _registered: tuple[mesa.Agent, ...]
+    # Agents with an object, followed in order by the data subjects of the rows; mesa makes subsets without rows.
+    _objects: weakref.WeakKeyDictionary[mesa.Agent, None]
+    _rows: Sequence[int]
+    _model: Any = None
 
     @classmethod
-    def of(cls, model: ReidentificationModel, registered: Iterable[mesa.Agent] = ()) -> Self:
-        """Return a set of some agents that are registered with a model, and all its data subjects."""
-        agents = cls.__new__(cls)
-        agents._model, agents._registered, agents.random = model, tuple(registered), model.random
-        return agents
+    def of(cls, model: ReidentificationModel, agents: Iterable[mesa.Agent], rows: Sequence[int]) -> Self:
+        """Return a set of some agents of a model, followed by the data subjects of some rows."""
+        found = cls(agents, model.random)
+        found._model, found._rows = model, rows
+        return found
 
     # The inherited methods use this attribute, in all versions of mesa from 3.3 to 3.5.
-    @functools.cached_property
-    def _agents(self) -> weakref.WeakKeyDictionary[mesa.Agent, None]:  # type: ignore[override]
-        return weakref.WeakKeyDictionary(dict.fromkeys([*self._registered, *self._model.subject_objects]))
-
     @property
-    def _has_no_objects(self) -> bool:
-        return "_agents" not in vars(self)
+    def _agents(self) -> weakref.WeakKeyDictionary[mesa.Agent, None]:
+        for row in self._rows:
+            self._objects[self._model.subject(row)] = None
+        self._rows = range(0)
+        return self._objects
+
+    @_agents.setter
+    def _agents(self, agents: weakref.WeakKeyDictionary[mesa.Agent, None]) -> None:
+        self._objects, self._rows = agents, range(0)
 
     def __len__(self) -> int:
-        if self._has_no_objects:
-            return len(self._registered) + self._model.setting.n_subjects
-        return super().__len__()
+        return len(self._objects) + len(self._rows)
+
+    def __getitem__(self, item: Any) -> Any:
+        position, agents = range(len(self))[item], list(self._objects)
+        if isinstance(position, range):
+            return [self[each] for each in position]
+        return agents[position] if position < len(agents) else self._model.subject(self._rows[position - len(agents)])
+
+    def select(
+        self, filter_func: Any = None, at_most: float = np.inf, inplace: bool = False, agent_type: Any = None
+    ) -> AgentSet:
+        """Return the agents that satisfy a function, or are of a type; see mesa's `AgentSet.select`."""
+        if inplace or not self._rows:
+            return super().select(filter_func, at_most, inplace, agent_type)
+
+        def is_chosen(agent: mesa.Agent) -> bool:
+            return (not filter_func or filter_func(agent)) and (not agent_type or isinstance(agent, agent_type))
+
+        share = isinstance(at_most, float) and at_most <= 1
+        limit = max(0, math.ceil(int(len(self) * at_most) if share else min(at_most, len(self))))
+        agents = list(islice(filter(is_chosen, self._objects), limit))
+        rows = [each.row for each in islice(filter(is_chosen, self._views()), limit - len(agents))]
+        return self.of(self._model, agents, rows)
 
     def get(self, attr_names: Any, handle_missing: Any = "error", default_value: Any = None) -> list[Any]:
         """Return an attribute of each agent, or a list of attributes of each; see mesa's `AgentSet.get`."""
-        names = [attr_names] if isinstance(attr_names, str) else attr_names
-        columns = [column for name in names if isinstance(column := getattr(Subject, name, None), Column)]
-        if len(columns) < len(names) or not (
-            self._has_no_objects and all(hasattr(self._model, column.array) for column in columns)
-        ):
-            return list(super().get(attr_names, handle_missing, default_value))
-        of_registered = AgentSet(self._registered, self.random).get(attr_names, handle_missing, default_value)
-        values = [column.of(self._model).tolist() for column in columns]
-        return [*of_registered, *(values[0] if isinstance(attr_names, str) else map(list, zip(*values, strict=True)))]
+        # The inherited method reads the values of one agent after the other, and uses no other attribute of a set.
+        moving: Any = SimpleNamespace(_agents=chain(self._objects, self._views()))
+        return list(AgentSet.get(moving, attr_names, handle_missing, default_value))
 
     def set(self, attr_name: str, value: Any) -> Self:
         """Set an attribute of each agent to one value; see mesa's `AgentSet.set`."""
         column = getattr(Subject, attr_name, None)
-        if not (isinstance(column, Column) and self._has_no_objects):
+        if not (self._rows and isinstance(column, Column)):
             super().set(attr_name, value)
             return self
-        AgentSet(self._registered, self.random).set(attr_name, value)
-        column.write(self._model, slice(None), value)
+        AgentSet(self._objects, self.random).set(attr_name, value)
+        column.write(self._model, np.array(self._rows), value)
         return self
+
+    def _views(self) -> Iterator[Subject]:
+        """Yield the data subjects of the rows; all without an object share one, which moves from row to row."""
+        view = Subject(self._model, 0)
+        for row in self._rows:
+            view.row, view.unique_id = row, row + 1
+            yield self._model.subject_objects.get(row, view)

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from reidsim.commands import arguments
+from reidsim.core import files
 from reidsim.core.errors import InputError
-from reidsim.core.files import BUNDLED_FOLDERS, bundled_names, bundled_titles, read_text, resolve
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED, parse_override
@@ -198,7 +198,7 @@ def list_() -> None:
 
     Example: reidsim list > bundled.txt
     """
-    for heading, titles in bundled_titles().items():
+    for heading, titles in files.bundled_titles().items():
         echo(f"{heading}:")
         width = max(map(len, titles))
         for name, title in titles.items():
@@ -217,8 +217,7 @@ def show(name: str) -> None:
     name : NAME
         Name of a bundled scenario or recipe, or path of a TOML file.
     """
-    folder = next((folder for folder in BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
-    echo(read_text(resolve(name, folder, "scenario")), nl=False)
+    echo(files.show(name), nl=False)
 
 
 def schema() -> None:

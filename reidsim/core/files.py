@@ -501,6 +501,27 @@ def bundled_titles() -> dict[str, dict[str, str]]:
     return titles
 
 
+def show(name: str | Path) -> str:
+    """Return the text of the file of a scenario or recipe.
+
+    Parameters
+    ----------
+    name : str or Path
+        Name of a bundled scenario or recipe, or path of a TOML file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it cannot be read.
+
+    See Also
+    --------
+    schema : JSON Schema of scenario files.
+    """
+    folder = next((folder for folder in BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
+    return read_text(resolve(name, folder, "scenario"))
+
+
 def looks_like_path(text: str) -> bool:
     """Return whether a text is a path, not the name of a bundled file.
 

@@ -83,6 +83,8 @@ class model(ReidentificationModel):  # noqa: N801 - used like a function; batch_
             if "seed" in kwargs:
                 raise InputError("two seeds", source=SOURCE, where="rng", found=rng, expected="either rng or seed")
             kwargs["seed"] = rng
+        if "policies" in kwargs:
+            raise InputError("a model plays one policy", source=SOURCE, where="policies", expected="one policy name")
         loaded = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
         loaded = loaded.with_(policies=[policy], **kwargs)
         kind = kind_of(loaded.scenario)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +20,7 @@ from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.core.tables import as_file
+from reidsim.core.wording import counted
 from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.linkage.group_sizes import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
@@ -47,7 +49,7 @@ class Explanation:
     Parameters
     ----------
     text : str
-        All of it in lines of text, also returned by ``str``.
+        All of it in lines of text, also returned by ``str`` and ``repr``.
     options : DataFrame
         Options of each adversary if all records are shared unchanged; see `options_table`. Without rows if rounds
         support none of the policies, or an adversary's gain or cost differs between records.
@@ -56,8 +58,11 @@ class Explanation:
     text: str
     options: pd.DataFrame
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return import_module("reidsim.reports.python").explanation_html(self)  # type: ignore[no-any-return]
 
 
 def explain(
@@ -180,7 +185,7 @@ class AttributeDescription:
     missing: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FileDescription:
     """Content of a file, and group sizes and uniqueness of its records.
 
@@ -223,6 +228,12 @@ class FileDescription:
     population_size: int | None
     uniqueness: Uniqueness | None
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"FileDescription({self.path.name!r}: {counted(self.records, 'record')}, {self.uniques:,} unique)"
+
+    def _repr_html_(self) -> str:
+        return import_module("reidsim.reports.python").description_html(self)  # type: ignore[no-any-return]
 
     @property
     def estimates(self) -> tuple[UniquenessEstimate, ...]:
@@ -354,7 +365,7 @@ def describe(
             weight=None if file.weights is not None else next(filter(names_weight, names), None),
         )
         return FileDescription(
-            path=Path(source.name) if isinstance(data, pd.DataFrame) else source,
+            path=source if isinstance(data, str | Path) else Path(source.name),
             kind=file.recorded.get("kind"),
             title=file.recorded.get("title") or "",
             source=file.recorded.get("source") or "",

@@ -36,11 +36,12 @@ from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
 from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
+from reidsim.reports.description import Explanation, FileDescription
 from reidsim.reports.page.report import write_report
 from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder, open_results
 from reidsim.reports.shared.file import share_run
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
-from reidsim.reports.study_tables import SHOWN
+from reidsim.reports.study_tables import SHOWN, description_tables, stress_tables
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
@@ -88,6 +89,8 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield "switch", studies.switch_lines(result.lines, bands, parameter=key, own=result.own)
     elif isinstance(result, StressResult):
         yield from _stress_figures(result)
+    elif isinstance(result, ScoreResult):
+        yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures.values())
     elif isinstance(result, BatchResult):
         swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
         yield from studies.sweep_figures(result) if swept is None else swept
@@ -102,7 +105,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
 def figure_names(result: Result) -> tuple[str, ...]:
     """Return the names of all figures of a result, main figures first."""
     with own_settings():
-        return tuple(name for name, _ in figures_of(result))
+        return tuple(name for name, _ in _drawable(result))
 
 
 def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> Figure:
@@ -115,7 +118,7 @@ def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> 
     name : str, optional
         One of `Result.figures`. By default, the main figure: for a single run of policies, payoffs by policy; for
         cross-play, payoff and risk of every defender against every adversary; for batches and other results, the first
-        figure, which is the payoff along the swept key for a sweep.
+        figure, which is the payoff along the swept key for a sweep, or payoffs by policy if there is no other figure.
     ax : Axes, optional
         Axes of matplotlib to draw into; a new figure if not given. Only for figures with a single panel and no colour
         bar.
@@ -142,25 +145,30 @@ def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> 
     >>> len(figure.axes) > 0
     True
     """
-    figures = _main_figures if name is None else figures_of
     with own_settings():
         names = list[str]()
-        for found, figure in figures(result):
+        for found, figure in _drawable(result):
             if name in (None, found):
-                return figure if ax is None else _drawn_into(ax, figures(result), len(names), figure)
+                return figure if ax is None else _drawn_into(ax, _drawable(result), len(names), figure)
             names.append(found)
     if not names:
         raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
     raise not_among("the result has no such figure", name, names, source=result.name, where="name", shown=len(names))
 
 
-def _main_figures(result: Result) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of the main figure, and maybe of others."""
-    has_payoffs = isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs)
-    if not has_payoffs or isinstance(result, BatchResult):
-        yield from figures_of(result)
-    if isinstance(result, RunResult) and has_payoffs:
+def _drawable(result: Result) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of each figure that `plot` draws, the main figure first.
+
+    They are those of `figures_of`, after the payoffs by policy for rounds; for runs without other figures, the payoffs.
+    """
+    tables = result.analysis.tables() if isinstance(result, RunResult) else {}
+    figures, is_batch = figures_of(result), isinstance(result, BatchResult)
+    first = None if "rounds" in tables and not is_batch else next(figures, None)
+    if first is not None:
+        yield first
+    elif isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs):
         yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures)
+    yield from figures
 
 
 def _drawn_into(ax: Axes, figures: Iterator[tuple[str, Figure]], number: int, alone: Figure) -> Figure:
@@ -677,27 +685,35 @@ def result_html(result: Result) -> str:
     return _notebook_view(result.name, verdict_of(result, policy_name).splitlines(), _table(result), result.warnings)
 
 
-def _notebook_view(name: str, sentences: Sequence[str], table: str, warnings: Sequence[str], size: str = "") -> str:
+def description_html(description: FileDescription) -> str:
+    """Return the notebook view of a file description: its tables and warnings."""
+    name = description.title or description.path.name
+    return _notebook_view(name, (), description_tables(description), description.warnings)
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return the notebook view of an explanation: the options of adversaries, or all lines if there are none."""
+    first, *lines = explanation.text.splitlines()
+    options = explanation.options
+    return _notebook_view(first, lines if options.empty else (), options.to_html(index=False), ())
+
+
+def _notebook_view(name: str, sentences: Sequence[str], table: object, warnings: Sequence[str], size: str = "") -> str:
     context = {"name": name, "size": size, "sentences": sentences, "table": table, "warnings": warnings}
     return str(render("notebook", context)).strip()
 
 
-def _table(result: Result) -> str:
+def _table(result: Result) -> object:
+    """Return the main table of a result as HTML, or its tables as tables of rich."""
     if isinstance(result, CrossPlayResult):
         return result.matrix(PUBLISHER_PAYOFF.column).map(PUBLISHER_PAYOFF.text).to_html()
     if isinstance(result, StressResult):
-        found = result.tables.get("robustness", pd.DataFrame())
-        numbers = ["mean_payoff", "worst_payoff", "largest_regret"]
-        if found.empty:
-            return ""
-        shown = found[numbers].map(PUBLISHER_PAYOFF.text).set_axis(found["policy"].map(policy_name).rename(None))
-        return shown.rename(columns=lambda name: name.replace("_", " ")).to_html()
+        return stress_tables(result, result.name)
     if not isinstance(result, RunResult | ScoreResult):
         # If there are several tables, the first one that is not empty holds the main result.
         first = next((table for table in result.stored_tables().values() if len(table)), pd.DataFrame())
         return first.to_html(index=False)
     if has_verdict(result.summary):
         return measures_table(result.summary, result.manifest["content"], policy_name)
-    measures = result.measures.values() if isinstance(result, ScoreResult) else result.measures
-    known = measures_among(measures, result.summary.columns).values()
+    known = measures_among(measures_in_manifest(result.manifest), result.summary.columns).values()
     return pd.DataFrame({each.label: result.summary[each.column].map(each.text) for each in known}).to_html()

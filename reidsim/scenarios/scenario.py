@@ -251,7 +251,8 @@ class Scenario(Generic[S_co]):
         return changed
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}: {self.scenario.title})"
+        names = ", ".join(self.content.get("attributes", ()))
+        return f"{type(self).__name__}({self.name!r}: {self.scenario.title or names or self.content.get('game')})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scenario):
@@ -937,7 +938,7 @@ class InMemory:
             return self._write(text_table(value, f"{SOURCE}: {key}"), key, levels=_matches(key, _LEVELS))
         if isinstance(value, Mapping):
             return {str(name): self.plain(each, f"{key}.{name}") for name, each in value.items() if each is not None}
-        if isinstance(value, list | tuple | range | np.ndarray | pd.Series | set):
+        if isinstance(value, Collection | Iterator) and not isinstance(value, str | bytes):
             return [
                 each if type(each) in (int, float, str) else self.plain(each, f"{key}.{place}")
                 for place, each in enumerate(value)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from agents.conftest import TOWN, small_profile, small_setting
 
-from reidsim.adversaries.response import NeverAttacks
+from reidsim.adversaries.response import NeverAttacks, OneShotAdversary
 from reidsim.agents.explanation import options_table
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Equipment
+from reidsim.core.errors import InputError
 from reidsim.reports.description import explain
 from reidsim.scenarios.scenario import Scenario
 
@@ -61,6 +62,14 @@ def unequipped(*_, **__):
                 "expected payoff 280.00 is not above 285.00, the payoff of the chosen option",
             ],
         ),
+        (
+            70,
+            {"prices": {"list": 500.0}, "budget": 300.0},
+            [
+                "no record has an expected payoff above 0: best is -10.00 at group size 1, success probability 1",
+                "price 500 exceeds budget 300",
+            ],
+        ),
         (4, {"equip": unequipped, "holds": frozenset("ab")}, ["no record can be linked with a and b"]),
         (4, {"equip": unequipped}, ["no record can be linked without a resource"]),
     ],
@@ -93,6 +102,34 @@ def test_the_chosen_option_is_the_plan_of_the_agent(prices, budget):
     plan = model.adversaries[0].plan
     assert (chosen["buys"], chosen["records_attacked"]) == (" and ".join(sorted(plan.buys)), plan.targets.sum())
     assert chosen["expected_payoff"] == plan.worth
+
+
+class Patient(OneShotAdversary):
+    """An adversary that buys everything, attacks one record, and counts its plans."""
+
+    def begin(self, world):
+        self.name, self.plans = world.name, []
+
+    def plan(self, observation):
+        self.plans.append(observation)
+        targets = (np.arange(len(observation.records)) == 0).astype(float)
+        return observation.plan(observation.offers, targets if self.name == "small" else None)
+
+
+def test_the_plan_of_an_own_adversary_is_the_chosen_option():
+    own = Patient(60, 4.0)
+    profile = replace(small_profile(TOWN, cost=4.0), name="small", planner=own, prices={"list": 500.0, "file": 0.0})
+    options = options_table(small_setting(profiles=(profile,), rounds=2)).set_index("buys")
+    assert not hasattr(own, "plans")
+    assert options.query("chosen").index.tolist() == ["file and list"]
+    assert options.loc["file and list", "records_attacked"] == 1
+    worth = options.loc["file and list", "expected_payoff"]
+    assert options.loc["file and list", "reason"] == f"records attacked: 1; expected payoff {worth:,.2f} over 2 rounds"
+    ends = f"over 2 rounds is above {worth:,.2f}, the payoff of the chosen option"
+    assert options.loc["file", "reason"] == f"expected payoff 570.00 {ends}"
+    wrong = replace(profile, planner=type("Wrong", (Patient,), {"plan": lambda *_: None})(60, 4.0))
+    with pytest.raises(InputError, match="adversary 'small': not a plan"):
+        options_table(small_setting(profiles=(wrong,)))
 
 
 def test_a_list_with_missing_values_explains_why_its_buyer_never_acts(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from rich.console import Console
 
@@ -209,7 +210,22 @@ def test_what_was_tested_and_played_against_others_is_shown_with_its_verdict(pat
     assert "points of uncertain values" in shown
     assert "<td>" in shown
     assert len(repr(stressed)) < 120
+    for method, words in (("morris", "mu_star (sigma)"), ("tornado", "at the low and at the high end")):
+        shown = scenario.with_(stress={}).stress(loss=(100, 500), method=method)._repr_html_()
+        assert "<td>economics.loss</td>" in shown
+        assert words in shown
     played = scenario.cross_play()
     assert "Maximin: " in played._repr_html_()
     assert "<td>" in played._repr_html_()
     assert len(played.report().html) > len(stressed._repr_html_())
+
+
+def test_descriptions_and_explanations_are_shown_as_tables(patients):
+    described = reidsim.describe(pa.Table.from_pandas(patients.assign(sex="<b>")), population_size=5000)
+    assert repr(described) == f"FileDescription('data.csv': {len(patients)} records, {described.uniques} unique)"
+    shown = described._repr_html_()
+    assert f"<td>Unique records</td><td>{described.uniques} " in shown
+    assert "<th>Distinct values</th>" in shown
+    explained = reidsim.explain("market")
+    assert str(explained) == repr(explained) == explained.text
+    assert explained._repr_html_().count("<tr") == 1 + len(explained.options)

@@ -7,6 +7,7 @@ import pytest
 import reidsim
 from reidsim.core.tables import read_table, text_table
 from reidsim.releases.hierarchy import Hierarchy
+from reidsim.scenarios.kind import AnalysisTables
 
 
 def test_a_hierarchy_a_table_and_its_file_are_one(tmp_path):
@@ -74,6 +75,11 @@ def test_every_result_has_a_figure():
     assert [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["Basic game", "Suppress all"]
     assert len(scenario.sweep(loss=[1, 100, 200]).plot().axes) >= 1
     assert len(scenario.cross_play().plot().axes) >= 2
+    for other in (scenario.score(patients), scenario.with_(replications=2).batch(), scenario.rounds(2)):
+        assert other.figures[0] == "payoffs"
+        amounts = [text.get_text() for text in other.plot("payoffs").axes[0].texts]
+        expected = [f"{payoff:.2f}" for payoff in other.summary["publisher_payoff"]]
+        assert [amount.replace("\N{MINUS SIGN}", "-") for amount in amounts] == expected
     stressed = scenario.stress(loss=(100, 500))
     assert len(stressed.plot().axes) >= 1
     assert str(reidsim.plot(stressed)).startswith("Figure")
@@ -83,7 +89,9 @@ def test_a_result_without_policies_has_the_first_figure_of_its_kind(monkeypatch)
     assessed = reidsim.run("xia2021", overrides={"release.sizes": [200], "release.samples": 1, "figures": {}})
     assert assessed.plot().axes[0].get_title(loc="left") == "Journalist risk"
     monkeypatch.setattr("reidsim.reports.python.figures_of", lambda result: iter(()))
-    result = reidsim.RunResult(pd.DataFrame({"a": [1]}), pd.DataFrame(), None, name="r", manifest={}, warnings=())
+    result = reidsim.RunResult(
+        pd.DataFrame({"a": [1]}), pd.DataFrame(), AnalysisTables(), name="r", manifest={}, warnings=()
+    )
     with pytest.raises(reidsim.InputError, match="r: the result has no payoffs to draw"):
         result.plot()
 

@@ -297,6 +297,8 @@ def test_a_sweep_runs_at_each_value(tmp_path):
     for loss, cost in ((0, 1), (0, 12), (300, 1), (300, 12)):
         payoff = scenario.with_(loss=loss, cost=cost).run().summary["publisher_payoff"]
         np.testing.assert_allclose(swept.loc[loss, cost][payoff.index], payoff, rtol=1e-12)
+    lazily = scenario.sweep({"economics.loss": map(float, [0, 300])}, cost=(cost for cost in (1, 12))).summary
+    np.testing.assert_array_equal(lazily["publisher_payoff"], swept)
     in_turn = scenario.sweep({"economics.loss": [0, 300]}, cost=[1, 12], one_at_a_time=True).summary
     assert sorted(in_turn.index.droplevel("policy")) == [(0, 12), (150, 1), (150, 12), (300, 12)]
     several = scenario.with_(adversaries={"a": {"weight": 0.5}, "b": {"weight": 0.5, "cost": 30}})
@@ -513,3 +515,9 @@ def test_errors_name_the_argument(make, message):
         make()
     assert "\n" not in str(caught.value)
     assert "/reidsim-" not in str(caught.value)
+
+
+def test_a_scenario_is_shown_by_its_title_or_else_its_attributes():
+    assert repr(scenario_of(title="Six people")) == "Scenario('scenario': Six people)"
+    assert repr(scenario_of()) == f"Scenario('scenario': {', '.join(scenario_of().content['attributes'])})"
+    assert repr(reidsim.Scenario.load("wan2021-case", {"title": ""})) == "Scenario('wan2021-case': masking)"

@@ -1,0 +1,22 @@
+"""Names and titles of the bundled scenarios and recipes."""
+
+import pandas as pd
+
+from reidsim.core.files import bundled_titles
+
+
+def list() -> pd.DataFrame:
+    """Return the bundled scenarios and populations.
+
+    Returns
+    -------
+    DataFrame
+        One row per file: ``kind`` (``scenarios``, ``populations``, ``background knowledge`` or ``social media``),
+        ``name`` and ``title``.
+
+    See Also
+    --------
+    show : text of a file.
+    """
+    rows = [(kind, name, title) for kind, titles in bundled_titles().items() for name, title in titles.items()]
+    return pd.DataFrame(rows, columns=["kind", "name", "title"])
