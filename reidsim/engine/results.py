@@ -209,11 +209,12 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
     """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
     is_known = kind.name in kinds and not own_measures()
+    content = loaded.named_objects(loaded.content, lambda name, part: name)
     return {
         "scenario": loaded.name,
-        "scenario_hash": scenario_hash(loaded.content),
+        "scenario_hash": scenario_hash(content),
         "seed": loaded.scenario.seed,
-        "content": loaded.content,
+        "content": content,
         "origins": loaded.origins,
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},

@@ -14,17 +14,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
+import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrame
 from rich.console import Console
 
-from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
+from reidsim.core.errors import InputError, listed, naming_arguments, nearest, refuse_first, require_among, writing
 from reidsim.core.files import require_new_file, require_plain
 from reidsim.core.registry import registered
 from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
+from reidsim.engine.batch.design import at_point
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
@@ -36,6 +38,7 @@ from reidsim.games.matrix_games import Sum
 from reidsim.games.outcomes import OWN_MEASURES
 from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.kind import Progress, kind_of
+from reidsim.scenarios.parts import is_importable
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
 from reidsim.scenarios.scenario import SOURCE, InMemory, Study, anchored
 from reidsim.scenarios.scenario import Scenario as BaseScenario
@@ -240,10 +243,11 @@ class Scenario(BaseScenario[Any]):
             If a value cannot be used or has no effect; names the key, the value found and the value expected.
         """
         given = dict(overrides or {}) | {self._key(name): value for name, value in changes.items()}
-        memory = InMemory(self.place, self.objects, absolute=True)
+        start = self.without_parts(given)
+        memory = InMemory(self.place, start.objects, absolute=True)
         plain = {key: memory.plain(value, key) for key, value in given.items()}
         try:
-            return replace(self, objects=memory.objects, place=memory.place).overridden(plain)
+            return replace(start, objects=memory.objects, place=memory.place).overridden(plain)
         except InputError as error:
             raise without_folder(error, self.path, memory.place) from None
 
@@ -319,7 +323,7 @@ class Scenario(BaseScenario[Any]):
         InputError
             If a file, adversary or policy that the scenario names cannot be used.
         """
-        result = run_loaded(self, executor=SerialExecutor() if self._is_alone else None, progress=progress)
+        result = run_loaded(self, executor=self._executor(None), progress=progress)
         return replace(result, held=self)
 
     @scenario_method
@@ -490,7 +494,7 @@ class Scenario(BaseScenario[Any]):
         parameters = {**(ranges or {}), **{self._key(name): each for name, each in named.items()}}
         changed = self
         if parameters:
-            distributions = {key: _distribution(key, each) for key, each in parameters.items()}
+            distributions = {key: self._distribution(key, each) for key, each in parameters.items()}
             n_points = self.content.get("uncertainty", {}).get("samples")
             changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
         used = self._executor(executor, workers=workers, scheduler=scheduler, timeout=timeout)
@@ -680,22 +684,61 @@ class Scenario(BaseScenario[Any]):
             expected = f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots"
             hint = nearest(name, _AMOUNTS)
             raise InputError("no such parameter", source=SOURCE, where=name, hint=hint, expected=expected)
-        return short.get(name) or name.replace("__", ".")
+        # The names of parts in key paths may have hyphens, which names of arguments cannot have.
+        dashed: dict[str, set[str]] = {}
+        for part in (*registered(OWN_MEASURES), *(each.name for each in self._own_parts)):
+            dashed.setdefault(part.replace("-", "_"), set()).add(part)
+        found = [
+            key if len(parts := dashed.get(key, {key})) > 1 or key in parts else parts.pop() for key in name.split("__")
+        ]
+        return short.get(name) or ".".join(found)
+
+    def _distribution(self, key: str, given: Any) -> Any:
+        """Return the distribution of an uncertain key, given a range or a distribution.
+
+        A range is uniform, over whole numbers if the key does not accept others.
+        """
+        if isinstance(given, Mapping):
+            return given
+        if key == WHO_COMES:
+            return {"distribution": "discrete", "values": _several(key, given)}
+        if not isinstance(given, Iterable) or len(bounds := [*given]) != 2:
+            expected = "the lowest and the highest value, such as (100, 500)"
+            raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
+        low = bounds[0]
+        whole = all(isinstance(bound, int | np.integer) for bound in bounds)
+        whole = whole and self._accepts(key, int(low)) and not self._accepts(key, low + 0.5)
+        return {"distribution": "uniform", "low": low, "high": bounds[1], "whole": whole}
+
+    def _accepts(self, key: str, value: object) -> bool:
+        """Return whether a value of a key is valid at a point of a sweep."""
+        try:
+            at_point(self, {key: value}).check_parts()
+        except InputError:
+            return False
+        return True
 
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
 
         If the scenario uses parts in memory, ``auto`` means this process, unless `options` set workers or a timeout.
         `options` are those of `executor_named`.
+
+        Raises
+        ------
+        InputError
+            If other processes would be used, and cannot import a part; or as `executor_named` does.
         """
         used = executor_named(name or "auto", **options)
-        is_alone = self._is_alone and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
-        return SerialExecutor() if is_alone else used
-
-    @property
-    def _is_alone(self) -> bool:
-        """Whether runs use user-defined parts in memory, which other processes may be unable to import."""
-        return bool(self.in_memory or registered(OWN_MEASURES))
+        own = {name: part for name, part in self.in_memory.items() if name not in self.references}
+        own |= {name: each.part for name, each in registered(OWN_MEASURES).items()}
+        if own and name in (None, "auto") and not (options.get("workers") or options.get("timeout")):
+            return SerialExecutor()
+        apart = [part for part in own.values() if not is_importable(part)]
+        wrong, expected = apart and not isinstance(used, SerialExecutor), "a class or function of an imported module"
+        problem = "other processes cannot import this; move it from the script or notebook to a file such as parts.py"
+        refuse_first((wrong, problem, "executor", next(iter(apart), None), expected), source=SOURCE)
+        return used
 
 
 def run(
@@ -915,17 +958,6 @@ def _several(name: str, values: Any) -> Any:
     if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
         raise InputError("not values", source=SOURCE, where=name, found=values, expected="a list, a range or an array")
     return values
-
-
-def _distribution(key: str, given: Any) -> Any:
-    if isinstance(given, Mapping):
-        return given
-    if key == WHO_COMES:
-        return {"distribution": "discrete", "values": _several(key, given)}
-    if not isinstance(given, Iterable) or len(bounds := [*given]) != 2:
-        expected = "the lowest and the highest value, such as (100, 500)"
-        raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
-    return {"distribution": "uniform", "low": bounds[0], "high": bounds[1]}
 
 
 def _batch_folder(folder: str | Path | None, *, is_continued: bool) -> Path | None:

@@ -4,13 +4,15 @@ Loading reads the file, applies overrides, validates, and finds the user-defined
 its values: the text of its files, with comments, and the sources of its recipes. The manifest of every results folder
 has them, so that a report can cite them after the files change or disappear.
 
-If the name of an adversary (``adversary.planner``) or of a policy is a key of the objects passed in Python, the object
-is used: an adversary or policy, or a class or function that makes one.
+If the name of an adversary (``adversary.planner``) or of a policy is a key of the scenario's objects, the object is
+used: an adversary or policy, or a class or function that makes one. It was passed in Python, or a reference to a module
+in the file named it; loading replaces references by names.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import os
 import re
@@ -23,13 +25,13 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.response import Adversary, Amount, OneShotAdversary, Register, planners
-from reidsim.core.errors import InputError, locating, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, locating, refuse_first, require_among
 from reidsim.core.files import (
     BUNDLED,
     bundled_names,
@@ -41,6 +43,7 @@ from reidsim.core.files import (
     read_toml,
     resolve,
 )
+from reidsim.core.parameters import checked_parameters, has_method, made
 from reidsim.core.registry import register, registered
 from reidsim.core.tables import pandas_table, text_table, write_text_table
 from reidsim.core.validation import (
@@ -50,6 +53,7 @@ from reidsim.core.validation import (
     toml_text,
     validated,
     validated_after,
+    value_at,
     value_if_any,
     with_texts,
 )
@@ -59,20 +63,21 @@ from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Counts, Population
 from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection
 from reidsim.scenarios.hierarchies import hierarchy_section
-from reidsim.scenarios.parameters import has_method, made
-from reidsim.scenarios.parts import written
+from reidsim.scenarios.parts import measure, written
 from reidsim.scenarios.registry import (
     MADE,
     Group,
     find_kind,
+    in_use,
+    is_beside_scenario,
     kinds,
     load_part,
     made_by,
     names_object,
     one_line_errors,
+    part_name,
     refuse_code,
     scenario_kind,
-    short_name,
 )
 from reidsim.scenarios.schema import ScenarioHead, has_key, unread_keys
 
@@ -114,7 +119,36 @@ _MOST_EXTENDED = 20
 _VALUES_BY_KEY = re.compile(r"(?:sweep\.values|uncertainty\.parameters)\.(.+)")
 _VALUES_OF_KEY = re.compile(r"stress\.(?:beliefs\.\d+\.(?:true|believed)|map\.[^.]+\.values)")
 
+# Group of the parts that a key names, by the last part of the key path.
+_NAMED_BY: dict[str, Group] = {"planner": "adversaries", "policies": "policies", "own": "measures"}
+# Sections that may name a measure.
+_WITH_MEASURES = ("measures", "stress", "sweep", "uncertainty")
+# Method of a part, by group.
+METHODS = {"adversaries": "respond", "policies": "choose", "measures": "compute"}
+
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
+
+
+class _OwnPart(NamedTuple):
+    """A user-defined part that a scenario names.
+
+    Attributes
+    ----------
+    group : str
+    name : str
+    where : str
+        Key path that names it.
+    key : str
+        Key path of its parameters.
+    values : mapping
+        Its parameters, by name.
+    """
+
+    group: Group
+    name: str
+    where: str
+    key: str = ""
+    values: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +172,13 @@ class Scenario(Generic[S_co]):
     allow_code : bool
         Whether modules that the scenario names may be imported; entry points of installed packages always may.
     objects : mapping
-        Python objects by name that replace user-defined adversaries and policies.
+        User-defined adversaries and policies by name: passed in Python, or named by references.
     place : TemporaryDirectory, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     library : str
         Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
+    references : mapping
+        References to modules by name of the part, such as ``package.module:object``, that names in the content replace.
     """
 
     name: str
@@ -154,6 +190,7 @@ class Scenario(Generic[S_co]):
     objects: Mapping[str, Any] = field(default_factory=dict)
     place: TemporaryDirectory[str] | None = field(default=None, repr=False)
     library: str = "pandas"
+    references: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(
@@ -235,11 +272,42 @@ class Scenario(Generic[S_co]):
         }
         override(content, changes)
         schema = scenario_kind(content, self.path, allow_code=self.allow_code).schema
-        scenario: Any = validated_after(changes, schema, content, self.path, seed_given=seed_given, names=self.objects)
-        changed = replace(self, scenario=scenario, content=content)
+        named = self._resolved(content)
+        scenario: Any = validated_after(
+            changes, schema, named.content, self.path, seed_given=seed_given, names=named.objects
+        )
+        changed = replace(named, scenario=scenario)
         changed._refuse_unread(self.content, changes, own or {}, also_read)
-        changed.refuse_code()
+        changed.check_parts()
         return changed
+
+    def _resolved(self, content: Mapping[str, Any]) -> Self:
+        """Return the scenario with other content, not validated, in which names replace references to modules.
+
+        If code is not allowed, references remain, and nothing is imported. Measures are registered.
+
+        Raises
+        ------
+        InputError
+            If a part cannot be imported, or another part has its name.
+        """
+        objects, references = dict(self.objects), dict(self.references)
+
+        def name_of(group: Group, where: str, text: str) -> str:
+            if not (self.allow_code and names_object(text)):
+                return text
+            part = load_part(group, text, where=where, folder=self.folder, allow_code=True)
+            name = text.rpartition("=")[0] or part_name(part, f"reidsim.{group}")
+            if group == "measures":
+                measure(name)(part)
+            else:
+                keep_part(objects, name, part, where, "NAME=package.module:object gives a part another name")
+            references[name] = text
+            return name
+
+        with locating(self.path):
+            named = with_part_names(content, name_of)
+        return replace(self, content=named, objects=objects, references=references)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}: {self.scenario.title})"
@@ -258,7 +326,7 @@ class Scenario(Generic[S_co]):
         Hashes replace the names of files, and references replace Python objects.
         """
         values = self.scenario.model_dump(mode="json", by_alias=True)
-        return hashed_files(self.named_objects(values, required=False), self.folder)
+        return hashed_files(self.named_objects(values, lambda name, part: (name, id(part))), self.folder)
 
     @property
     def in_memory(self) -> dict[str, Any]:
@@ -272,80 +340,83 @@ class Scenario(Generic[S_co]):
         known = {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
         return {name: known[name].part for name in texts if name in known} | dict(self.objects)
 
-    def named_objects(self, content: Mapping[str, Any], key: str = "", *, required: bool = True) -> dict[str, Any]:
+    def named_objects(
+        self, content: Mapping[str, Any], otherwise: Callable[[str, Any], Any] | None = None
+    ) -> dict[str, Any]:
         """Return content with references to modules in place of names of parts in memory.
 
-        A reference is text such as ``package.module:name``. Arguments of an object without a name in its module are
-        written as parameters of its class; see `written`. If references are not required, a part without one becomes a
-        pair of its name and identity. `key` is the last key above the content.
+        A reference is text such as ``package.module:object``. Arguments of an object without a name in its module are
+        written as parameters of its class; see `written`. Registered measures that the content names are listed in
+        section ``measures``. `otherwise` returns the value in place of a part without a reference, given the part's
+        name and the part.
 
         Raises
         ------
         InputError
-            If references are required, and a part has none.
+            If a part has no reference, and `otherwise` is not given.
         """
-        named = {
-            name: self.named_objects(value, name, required=required) if isinstance(value, Mapping) else value
-            for name, value in content.items()
-        }
-        planner, policies = content.get("planner"), content.get("policies")
-        if isinstance(planner, str):
-            named["planner"], own = self._written(planner, "planner", required=required)
-            given = {**own, **content.get("parameters", {})}
-            named |= {"parameters": given} if given else {}
-        if isinstance(policies, list) and all(isinstance(name, str) for name in policies):
-            both = [self._written(name, "policies", required=required) for name in policies]
-            named["policies"] = [found for found, _ in both]
-            require_distinct(
-                "policies are equal in a scenario file", named["policies"], source=SOURCE, where="policies"
-            )
-            parameters = content.get("parameters", {})
-            each = {
-                short_name(str(found)): {**own, **parameters.get(short_name(name), {})}
-                for name, (found, own) in zip(policies, both, strict=True)
-            }
-            filled = {name: own for name, own in each.items() if own}
-            named |= {"parameters": filled} if filled and key == self._kind.decider else {}
+        arguments = list[tuple[str, Group, str, Mapping[str, Any]]]()
+
+        def text_of(group: Group, where: str, name: str) -> Any:
+            known = {name: each.part for name, each in registered(f"reidsim.{group}").items()} | dict(self.objects)
+            if name in self.references or name not in known:
+                return self.references.get(name, name)
+            section, found = where.rpartition(".")[0], written(name, known[name])
+            # The parameters of a section apply to all values of a sweep.
+            if found is None or (found[1] and section.startswith(("sweep.", "uncertainty."))):
+                if otherwise is not None:
+                    return otherwise(name, known[name])
+                raise InputError(
+                    "a scenario file cannot name this",
+                    source=SOURCE,
+                    where=where,
+                    found=known[name],
+                    expected="a class or function of a module, or an object that keeps the arguments of such a class "
+                    "as attributes of the same names",
+                    hint="move it from the script or notebook to a file such as parts.py, and import it",
+                )
+            if found[1] and section != "stress":
+                arguments.append((section, group, name, found[1]))
+            return found[0]
+
+        words = {word for section in _WITH_MEASURES for word in _words(content.get(section))}
+        measures = content.get("measures", {})
+        if own := [*measures.get("own", ()), *(name for name in registered(OWN_MEASURES) if name in words)]:
+            content = {**content, "measures": {**measures, "own": [*dict.fromkeys(own)]}}
+        named: dict[str, Any] = with_part_names(content, text_of)
+        for where, group, name, values in arguments:
+            section = value_at(named, where)
+            given = section.get("parameters", {})
+            each = {**values, **(given if group == "adversaries" else given.get(name, {}))}
+            section["parameters"] = each if group == "adversaries" else {**given, name: each}
         return named
-
-    def _written(self, name: str, where: str, *, required: bool) -> tuple[Any, dict[str, Any]]:
-        """Return the text that names a part in a file, and its arguments; see `named_objects`.
-
-        `name` is the part's name in this scenario, and `where` the key that has it.
-        """
-        if name not in (parts := self.in_memory):
-            return name, {}
-        found = written(parts[name])
-        if found is None and required:
-            raise InputError(
-                "a scenario file cannot name this",
-                source=SOURCE,
-                where=where,
-                found=parts[name],
-                expected="a class or function of a module, or an object that keeps the arguments of such a class as "
-                "attributes of the same names",
-                hint="move it from the script or notebook to a file such as parts.py, and import it",
-            )
-        return found or ((name, id(parts[name])), {})
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the temporary folder, and with registered parts.
 
         The folder stays with the process that made it. A scenario of a user-defined kind is pickled as plain data,
-        because other processes import its module first. They register the same measures.
+        because other processes import its module first. They register the same measures. Parts named by references are
+        imported again, because their modules may be in the scenario's folder.
         """
         plain = {"scenario": None, "allow_code": True} if names_object(self.content.get("game")) else {}
-        measures = registered(OWN_MEASURES)
-        return {**self.__dict__, "place": None, "objects": self.in_memory, "measures": measures, **plain}
+        objects = {name: part for name, part in self.in_memory.items() if name not in self.references}
+        measures = {name: each for name, each in registered(OWN_MEASURES).items() if not is_beside_scenario(each.part)}
+        return {**self.__dict__, "place": None, "objects": objects, "measures": measures, **plain}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state, and register the user's measures.
 
         For a user-defined kind, its module is imported and the data are validated again.
         """
-        for name, measure in state.pop("measures").items():
-            register(OWN_MEASURES, "measure", name, measure.part)
+        for name, each in state.pop("measures").items():
+            register(OWN_MEASURES, "measure", name, each.part)
         self.__dict__.update(state)
+        for name, text in self.references.items():
+            part = load_part("policies", text, where=name, folder=self.folder, allow_code=True)
+            if name in self.content.get("measures", {}).get("own", ()):
+                measure(name)(part)
+            else:
+                self.__dict__["objects"] |= {name: part}
         if self.scenario is None:
             schema = scenario_kind(self.content, self.path, allow_code=True).schema
             self.__dict__["scenario"] = validated(schema, self.content, self.path, self.objects)
@@ -357,7 +428,7 @@ class Scenario(Generic[S_co]):
         is the key that has the name, for messages.
         """
         if name in self.objects:
-            return self.objects[name]
+            return in_use(name, self.objects[name])
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
@@ -366,46 +437,73 @@ class Scenario(Generic[S_co]):
         return MADE.get(type(self.scenario)) or find_kind(getattr(self.scenario, "game", None))
 
     @property
-    def _own_parts(self) -> dict[str, tuple[Group, str]]:
-        """Group and key path of each user-defined part, by its name in the scenario.
-
-        Parts are kinds, adversaries and policies.
-        """
+    def _own_parts(self) -> list[_OwnPart]:
+        """The user-defined parts that the scenario names: kinds, adversaries, policies and measures."""
         scenario: Any = self.scenario
-        kind = self._kind
-        defaults = {"adversary": getattr(scenario, "adversary", None)}
+        kind, given = self._kind, scenario.measures
         game = str(getattr(scenario, "game", kind.name))
-        found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
-        for where, section in {**defaults, **scenario.every_adversary}.items():
-            planner = getattr(section, "planner", "one-shot")
-            if planner not in planners:
-                found.setdefault(planner, ("adversaries", f"{where}.planner"))
-        for policy in kind.policies_of(scenario) if kind.decides else ():
-            if policy not in kind.policies:
-                found.setdefault(policy, ("policies", f"{kind.decider}.policies"))
+        found = [] if game in kinds else [_OwnPart("kinds", game, "game")]
+        for where, section in {"adversary": getattr(scenario, "adversary", None), **scenario.every_adversary}.items():
+            name = getattr(section, "planner", "one-shot")
+            if name not in planners:
+                key, values = f"{where}.parameters", getattr(section, "parameters", {})
+                found.append(_OwnPart("adversaries", name, f"{where}.planner", key, values))
+        parameters = getattr(getattr(scenario, kind.decider, None), "parameters", {})
+        for name in kind.policies_of(scenario) if kind.decides else ():
+            if name not in kind.policies:
+                where, key = f"{kind.decider}.policies", f"{kind.decider}.parameters.{name}"
+                found.append(_OwnPart("policies", name, where, key, parameters.get(name, {})))
+        for name in dict.fromkeys((*given.own, *given.parameters)):
+            key, values = f"measures.parameters.{name}", given.parameters.get(name, {})
+            found.append(_OwnPart("measures", name, "measures.own" if name in given.own else key, key, values))
         return found
 
-    def refuse_code(self) -> None:
-        """Refuse a scenario that names code which may not run; import nothing.
+    def check_parts(self) -> None:
+        """Refuse code that may not run, names that belong to two parts, and invalid parameters of parts.
+
+        Nothing is imported if a part is code that may not run.
 
         Raises
         ------
         InputError
             Names the file and the key.
         """
-        own, section = self._own_parts, self._kind.decider
-        for name, (group, where) in own.items():
+        own, kind = self._own_parts, self._kind
+        section = kind.decider
+        taken = next((name for name in self.objects if name in planners or name in kind.policies), None)
+        with locating(self.path):
+            refuse_first((taken, "a part of reidsim has the name of this object", None, taken, "another name"))
+        for each in own:
             with locating(self.path):
-                refuse_code(group, name, where=where, allow_code=self.allow_code or name in self.objects)
-        policies = [short_name(name) for name, (group, _) in own.items() if group == "policies"]
+                allowed = self.allow_code or each.name in self.objects
+                refuse_code(each.group, each.name, where=each.where, allow_code=allowed)
+        policies = [each.name for each in own if each.group == "policies"]
         given = getattr(getattr(self.scenario, section, None), "parameters", {})
         problem, otherwise = "no policy of your own has this name", "a policy of your own in policies"
         require_among(problem, given, policies, otherwise=otherwise, source=self.path, where=f"{section}.parameters")
+        self.own_parameters()
+
+    def own_parameters(self) -> dict[str, Mapping[str, Any]]:
+        """Return the parameters of the user's parts, with defaults of their classes, by key path of the section.
+
+        Raises
+        ------
+        InputError
+            If a part cannot be imported, or a parameter is invalid.
+        """
+        found = {}
+        for group, name, where, key, values in self._own_parts:
+            if group != "kinds":
+                with locating(self.path):
+                    part = self.part(group, name, where)
+                    found[key] = checked_parameters(part, METHODS[group], values, key)
+        return found
 
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all user-defined parts; return the origin of each, by name.
 
-        Parts are adversaries, policies and the kind. The origin is the module, package and version; see `made_by`.
+        Parts are adversaries, policies, measures and the kind. The origin is the module, package and version; see
+        `made_by`.
 
         Raises
         ------
@@ -413,7 +511,7 @@ class Scenario(Generic[S_co]):
             If a part may not be imported, or its import fails.
         """
         made = {}
-        for name, (group, where) in self._own_parts.items():
+        for group, name, where, *_ in self._own_parts:
             with locating(self.path):
                 made[name] = made_by(self.part(group, name, where))
         return made
@@ -441,18 +539,30 @@ class Scenario(Generic[S_co]):
         """
         return replace(self, scenario=self.scenario.model_copy(update=sections))
 
-    def with_content(self, content: dict[str, Any]) -> Self:
-        """Return the scenario of the same kind with other content, validated.
+    def with_content(self, content: Mapping[str, Any], schema: Any = None) -> Self:
+        """Return the scenario with other content, validated.
 
-        Python objects passed with the scenario are kept.
+        Python objects passed with the scenario are kept. `schema` is that of the kind; by default, it is unchanged.
 
         Raises
         ------
         InputError
             As `load` does.
         """
-        scenario = validated(type(self.scenario), content, self.path, self.objects)
-        return replace(self, scenario=scenario, content=content)
+        named = self._resolved(content)
+        scenario = validated(schema or type(self.scenario), named.content, self.path, named.objects)
+        return replace(named, scenario=scenario)
+
+    def without_parts(self, keys: Iterable[str]) -> Self:
+        """Return the scenario without the parts in memory that only values of some keys name."""
+        content = deepcopy(self.content)
+        with suppress(InputError):
+            override(content, dict.fromkeys(keys))
+        words = {*_words(content)}
+        kept = [
+            {name: part for name, part in each.items() if name in words} for each in (self.objects, self.references)
+        ]
+        return replace(self, objects=kept[0], references=kept[1])
 
     def unread(self) -> list[str]:
         """Return the key paths that no point of the scenario reads, sorted.
@@ -854,6 +964,39 @@ def planner(
     return section.erring(own, "adversary.rationality")
 
 
+def keep_part(objects: dict[str, Any], name: str, part: Any, where: str, hint: str) -> None:
+    """Add a part to the objects of a scenario, by name.
+
+    `where` is the key that names the part, and `hint` says how to change its name, for messages. An `InputError` is
+    raised if another part has the name.
+    """
+    if objects.setdefault(name, part) is not part:
+        raise InputError("two objects have the same name", where=where, found=name, hint=hint)
+
+
+def with_part_names(content: Any, change: Callable[[Group, str, str], Any], key: str = "") -> Any:
+    """Return plain data in which `change` has replaced the names of adversaries, policies and measures.
+
+    `change` is called with the group of the part, the key path and the name. `key` is the key path of the content.
+    """
+    if isinstance(content, Mapping):
+        above = f"{key}." if key else ""
+        return {name: with_part_names(value, change, f"{above}{name}") for name, value in content.items()}
+    if (group := _NAMED_BY.get(key.rpartition(".")[2])) is not None:
+        return with_texts(content, partial(change, group, key))
+    return [with_part_names(value, change, key) for value in content] if isinstance(content, list) else content
+
+
+def _words(content: Any) -> Iterator[str]:
+    """Yield all texts of plain data, and the parts of all key paths."""
+    for value in content.values() if isinstance(content, Mapping) else content if isinstance(content, list) else ():
+        yield from _words(value)
+    if isinstance(content, Mapping):
+        yield from itertools.chain.from_iterable(key.split(".") for key in content)
+    if isinstance(content, str):
+        yield content
+
+
 SOURCE = "Scenario"
 # Last parts of key paths that do not distinguish a table from the others.
 _UNSPECIFIC = ("file", "path", "recipe", "hierarchy")
@@ -924,10 +1067,9 @@ class InMemory:
         return value
 
     def _named(self, part: Any, key: str, method: str, group: str) -> str:
-        """Return the name of a user-defined object, and keep it in `objects`.
+        """Return the name of a user-defined object, and keep it in `objects`; see `part_name`.
 
-        The name is the one under which it is registered in `group`, its attribute ``name``, or that of its class or
-        function. The object has a method, or is a class or function that makes such an object. `method` is its name and
+        The object has a method, or is a class or function that makes such an object. `method` is its name and
         arguments, such as ``choose(game)``; `key` is for messages.
 
         Raises
@@ -938,14 +1080,9 @@ class InMemory:
         if not has_method(part, method.partition("(")[0]) and not callable(part):
             expected = f"a name, or an object with a method {method}"
             raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
-        for name, known in registered(group).items():
-            if known.part is part:
-                return name
-        own = getattr(part, "__name__", type(part).__name__)
-        name = str(getattr(part, "name", own)) if not isinstance(part, type) else own
-        if self.objects.setdefault(name, part) is not part:
-            hint = "an attribute `name` distinguishes objects of one class"
-            raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
+        name, hint = part_name(part, group), "an attribute `name` distinguishes objects of one class"
+        with locating(SOURCE):
+            keep_part(self.objects, name, part, key, hint)
         return name
 
     def _recipe(self, population: Population | pd.DataFrame, key: str) -> str:

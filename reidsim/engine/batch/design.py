@@ -244,7 +244,7 @@ def scenarios_at(loaded: Scenario[Any], design: Design) -> Iterator[Scenario[Any
         values = design.values(point)
         try:
             found = at_point(loaded, values)
-            found.refuse_code()
+            found.check_parts()
         except InputError as error:
             shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
             hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)

@@ -430,7 +430,7 @@ def rerun(
         raise InputError(problem, source=folder, where="--run", found=run, expected=expected)
     task = found[0]
     single = at_point(loaded, task.values, task.seed)
-    single.refuse_code()
+    single.check_parts()
     if with_records and has_numbered_replications(loaded.scenario) and task.replication:
         problem, expected = "records are kept only for the first replication", "a run of replication 0, or no option -o"
         raise InputError(problem, where="--run", found=run, expected=expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,6 +19,14 @@ AMOUNTS = ("gain", "cost")
 def has_method(part: object, name: str) -> bool:
     """Return whether a part is an object with a method, not a class of such objects."""
     return not isinstance(part, type) and callable(getattr(part, name, None))
+
+
+def unwrapped(part: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the class or function in a ``functools.partial``, and its keyword arguments.
+
+    Any other part, also a partial with positional arguments, is returned as it is, without arguments.
+    """
+    return (part.func, part.keywords) if isinstance(part, partial) and not part.args else (part, {})
 
 
 def validated_parameters(part: Any, values: Mapping[str, Any], where: str | None = None) -> BaseModel:
@@ -71,6 +80,27 @@ def with_constructor(part: Any, *amounts: str) -> Any:
     return part
 
 
+def checked_parameters(part: Any, method: str, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """Return the parameters with which a part will be made, with the defaults of its class; see `made`.
+
+    Defaults are left out if the amounts, which are not known here, are among the parameters.
+
+    Raises
+    ------
+    InputError
+        If a parameter is invalid, or an object is given parameters; the message names the key.
+    """
+    if has_method(part, method):
+        expected = "the class of the object, which is then called with the parameters"
+        refuse_first((values, "an object keeps its own parameters", where, dict(values), expected))
+    maker, own = unwrapped(part)
+    given, fields = {**own, **values}, getattr(getattr(maker, "Parameters", None), "model_fields", None)
+    if has_method(part, method) or fields is None or any(name in fields and name not in given for name in AMOUNTS):
+        return given
+    parameters = {name: value for name, value in given.items() if name in fields or name not in AMOUNTS}
+    return dict(validated_parameters(maker, parameters, where))
+
+
 def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amounts: Any) -> Any:
     """Return a part: an object with a method, or what a class or function makes from parameters.
 
@@ -79,7 +109,7 @@ def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amount
     part : object or callable
         An object with the method is returned as it is. A class or function is called with the amounts and the
         parameters by name. Parameters of a class with a nested pydantic model ``Parameters`` are validated first, and
-        defaults are filled in.
+        defaults are filled in. The keyword arguments of a ``functools.partial`` are parameters.
     method : str
         Name of the method of the part.
     values : mapping of str to object
@@ -95,12 +125,12 @@ def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amount
         If a parameter is invalid, or an object is given parameters; the message names the key.
     """
     if has_method(part, method):
-        expected = "the class of the object, which is then called with the parameters"
-        refuse_first((values, "an object keeps its own parameters", where, dict(values), expected))
+        checked_parameters(part, method, values, where)
         return part
-    given = {**amounts, **values}
-    model = getattr(part, "Parameters", None)
+    maker, own = unwrapped(part)
+    given = {**amounts, **own, **values}
+    model = getattr(maker, "Parameters", None)
     if model is None:
-        return part(**given)
+        return maker(**given)
     beside = {name: given.pop(name) for name in amounts if name not in model.model_fields}
-    return with_constructor(part, *amounts)(**beside, **dict(validated_parameters(part, given, where)))
+    return with_constructor(maker, *amounts)(**beside, **dict(validated_parameters(maker, given, where)))
