@@ -80,10 +80,10 @@ def with_constructor(part: Any, *amounts: str) -> Any:
     return part
 
 
-def checked_parameters(part: Any, method: str, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """Return the parameters with which a part will be made, with the defaults of its class; see `made`.
+def checked_parameters(part: Any, method: str, values: Mapping[str, Any], where: str, **amounts: Any) -> dict[str, Any]:
+    """Return the arguments with which a part is made, validated, with the defaults of its class; see `made`.
 
-    Defaults are left out if the amounts, which are not known here, are among the parameters.
+    Parameters among which are amounts that are not given are not validated.
 
     Raises
     ------
@@ -93,12 +93,13 @@ def checked_parameters(part: Any, method: str, values: Mapping[str, Any], where:
     if has_method(part, method):
         expected = "the class of the object, which is then called with the parameters"
         refuse_first((values, "an object keeps its own parameters", where, dict(values), expected))
+        return {}
     maker, own = unwrapped(part)
-    given, fields = {**own, **values}, getattr(getattr(maker, "Parameters", None), "model_fields", None)
-    if has_method(part, method) or fields is None or any(name in fields and name not in given for name in AMOUNTS):
+    given, model = {**amounts, **own, **values}, getattr(maker, "Parameters", None)
+    if model is None or {*AMOUNTS} & {*model.model_fields} - {*given}:
         return given
-    parameters = {name: value for name, value in given.items() if name in fields or name not in AMOUNTS}
-    return dict(validated_parameters(maker, parameters, where))
+    beside = {name: given.pop(name) for name in AMOUNTS if name in given and name not in model.model_fields}
+    return {**beside, **dict(validated_parameters(maker, given, where))}
 
 
 def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amounts: Any) -> Any:
@@ -124,13 +125,5 @@ def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amount
     InputError
         If a parameter is invalid, or an object is given parameters; the message names the key.
     """
-    if has_method(part, method):
-        checked_parameters(part, method, values, where)
-        return part
-    maker, own = unwrapped(part)
-    given = {**amounts, **own, **values}
-    model = getattr(maker, "Parameters", None)
-    if model is None:
-        return maker(**given)
-    beside = {name: given.pop(name) for name in amounts if name not in model.model_fields}
-    return with_constructor(maker, *amounts)(**beside, **dict(validated_parameters(maker, given, where)))
+    arguments = checked_parameters(part, method, values, where, **amounts)
+    return part if has_method(part, method) else with_constructor(unwrapped(part)[0], *amounts)(**arguments)

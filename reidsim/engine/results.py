@@ -429,16 +429,10 @@ class Clock:
 
 
 def begun(loaded: Scenario[Any], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
-    """Import a scenario's user-defined parts; return its kind, a clock and a reporter.
+    """Return a scenario's kind, a clock and a reporter.
 
     The clock starts now. The reporter is `progress`, or does nothing if that is None.
-
-    Raises
-    ------
-    InputError
-        If a user-defined kind, adversary or policy cannot be imported; raised before data files are read.
     """
-    loaded.makers()
     report: Progress = progress or (lambda task, done, total: None)
     report(f"reading {loaded.name}", 0, 1)
     return kind_of(loaded.scenario), Clock(), report

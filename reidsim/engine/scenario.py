@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -243,11 +244,10 @@ class Scenario(BaseScenario[Any]):
             If a value cannot be used or has no effect; names the key, the value found and the value expected.
         """
         given = dict(overrides or {}) | {self._key(name): value for name, value in changes.items()}
-        start = self.without_parts(given)
-        memory = InMemory(self.place, start.objects, absolute=True)
+        memory = InMemory(self.place, self.objects, absolute=True)
         plain = {key: memory.plain(value, key) for key, value in given.items()}
         try:
-            return replace(start, objects=memory.objects, place=memory.place).overridden(plain)
+            return replace(self, objects=memory.objects, place=memory.place).overridden(plain)
         except InputError as error:
             raise without_folder(error, self.path, memory.place) from None
 
@@ -685,13 +685,13 @@ class Scenario(BaseScenario[Any]):
             hint = nearest(name, _AMOUNTS)
             raise InputError("no such parameter", source=SOURCE, where=name, hint=hint, expected=expected)
         # The names of parts in key paths may have hyphens, which names of arguments cannot have.
-        dashed: dict[str, set[str]] = {}
-        for part in (*registered(OWN_MEASURES), *(each.name for each in self._own_parts)):
-            dashed.setdefault(part.replace("-", "_"), set()).add(part)
-        found = [
-            key if len(parts := dashed.get(key, {key})) > 1 or key in parts else parts.pop() for key in name.split("__")
-        ]
-        return short.get(name) or ".".join(found)
+        names = {*registered(OWN_MEASURES), *(name for _, name, *_ in self._own_parts)}
+
+        def part_of(text: str) -> str:
+            found = [each for each in names if each.replace("-", "_") == text]
+            return found[0] if len(found) == 1 else text
+
+        return short.get(name) or ".".join(map(part_of, name.split("__")))
 
     def _distribution(self, key: str, given: Any) -> Any:
         """Return the distribution of an uncertain key, given a range or a distribution.
@@ -707,16 +707,11 @@ class Scenario(BaseScenario[Any]):
             raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
         low = bounds[0]
         whole = all(isinstance(bound, int | np.integer) for bound in bounds)
-        whole = whole and self._accepts(key, int(low)) and not self._accepts(key, low + 0.5)
+        if whole:
+            with suppress(InputError):
+                at_point(self, {key: low + 0.5}).check_parts()
+                whole = False
         return {"distribution": "uniform", "low": low, "high": bounds[1], "whole": whole}
-
-    def _accepts(self, key: str, value: object) -> bool:
-        """Return whether a value of a key is valid at a point of a sweep."""
-        try:
-            at_point(self, {key: value}).check_parts()
-        except InputError:
-            return False
-        return True
 
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
@@ -730,13 +725,12 @@ class Scenario(BaseScenario[Any]):
             If other processes would be used, and cannot import a part; or as `executor_named` does.
         """
         used = executor_named(name or "auto", **options)
-        own = {name: part for name, part in self.in_memory.items() if name not in self.references}
-        own |= {name: each.part for name, each in registered(OWN_MEASURES).items()}
+        own = [*self.in_memory.values(), *(each.part for each in registered(OWN_MEASURES).values())]
         if own and name in (None, "auto") and not (options.get("workers") or options.get("timeout")):
             return SerialExecutor()
-        apart = [part for part in own.values() if not is_importable(part)]
+        apart = [part for part in own if not is_importable(part)]
         wrong, expected = apart and not isinstance(used, SerialExecutor), "a class or function of an imported module"
-        problem = "other processes cannot import this; move it from the script or notebook to a file such as parts.py"
+        problem = "other processes cannot import this; move it to a module such as parts.py, and import it"
         refuse_first((wrong, problem, "executor", next(iter(apart), None), expected), source=SOURCE)
         return used
 

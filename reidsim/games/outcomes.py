@@ -383,8 +383,8 @@ def own_measures(parameters: Mapping[str, Mapping[str, Any]] | None = None) -> t
 
     `parameters` are the parameters of measures, by name of the measure.
     """
-    known, given = installed(OWN_MEASURES), parameters or {}
-    return tuple(own_measure(name, part.load(), given.get(name, {})) for name, part in known.items())
+    given = parameters or {}
+    return tuple(own_measure(name, part.load(), given.get(name, {})) for name, part in installed(OWN_MEASURES).items())
 
 
 def averages(outcome: Equilibrium, weights: Weights, parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

@@ -162,33 +162,30 @@ def measure(name: str) -> Callable[[D], D]:
 _TAKEN = frozenset((*RECORD_COLUMNS, "scenario", "point", "replication", "state", "error", "seed", "run", "round"))
 
 
-def written(name: str, part: object) -> tuple[str, dict[str, Any]] | None:
+def written(name: str, part: object, group: str) -> tuple[str, dict[str, Any]] | None:
     """Return the text that names a part in a scenario file, and the parameters of the part.
 
     The text is ``package.module:object``, where the object is the part itself. For an object without a name, it is the
     class, with the arguments of the class as parameters. An argument is the attribute of its name, or the parameter of
-    its name. For a ``functools.partial``, it is the class or function. The text begins with ``name=`` unless it is
-    the object's own name. None if there is no such object, the module is
-    ``__main__``, or an object of the class with these arguments has other attributes.
+    its name. For a ``functools.partial``, it is the class or function. The text begins with ``name=`` unless `name`,
+    the part's name in this scenario, is the object's own name. None if there is no such object, the module is
+    ``__main__``, or an object of the class with these arguments has other attributes. `group` is as in `load_part`.
     """
     maker, values = unwrapped(part)
-    if _reference(maker) is None and not hasattr(part, "__qualname__"):
+    if _reference(maker) is None:
         maker = type(part)
         try:
             known = dict(vars(part).get("parameters", {})) | vars(part)
-            values = {name: known[name] for name in inspect.signature(maker).parameters}
-            values = {name: value for name, value in values.items() if value is not None}
+            values = {name: known[name] for name in inspect.signature(maker).parameters if known[name] is not None}
             if vars(maker(**to_jsonable_python(values))) != vars(part):
                 return None
         except Exception:
             # Whatever a constructor or a comparison of the user's objects raises, the object cannot be made again.
             return None
-    reference = _reference(maker)
-    if reference is None:
-        return None
-    # Another process may not register the part under this name.
-    prefix = "" if part_name(maker) == name else f"{name}="
-    return f"{prefix}{reference}", to_jsonable_python(values)
+    # Whether a process that loads the text registers the part depends on the module.
+    names, reference = {part_name(maker), part_name(maker, f"reidsim.{group}")}, _reference(maker)
+    prefix = "" if names == {name} else f"{name}="
+    return None if reference is None else (f"{prefix}{reference}", to_jsonable_python(values))
 
 
 def is_importable(part: object) -> bool:

@@ -405,12 +405,11 @@ def part_name(part: Any, group: str = "") -> str:
     """Return the name of a user-defined part in scenarios and results.
 
     It is the name under which the user registered the part in the entry point group `group`, if given, else its
-    attribute ``name``, else the name under which its class is registered, else the name of its class or function.
+    attribute ``name``, else the name of its class or function.
     """
     maker, _ = unwrapped(part)
-    known, own = {id(each.part): name for name, each in registered(group).items()}, getattr(maker, "name", None)
-    names = (known.get(id(maker)), own if isinstance(own, str) else "", known.get(id(type(maker))))
-    return next(filter(None, names), getattr(maker, "__name__", type(maker).__name__))
+    known = next((name for name, each in registered(group).items() if each.part is maker), getattr(maker, "name", None))
+    return known if known and isinstance(known, str) else getattr(maker, "__name__", type(maker).__name__)
 
 
 def object_at(module: Any, path: str) -> Any:
@@ -460,26 +459,6 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
         return find_kind(content.get("game", DEFAULT_KIND), path.parent, allow_code=allow_code)
 
 
-def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
-    """Refuse a part in a module that a scenario names, unless it is allowed.
-
-    Nothing is imported. Parts of installed packages pass. `where` is the key that has the name, for the message.
-
-    Raises
-    ------
-    InputError
-        Explains how to allow it.
-    """
-    if not allow_code and ":" in name and name not in installed(f"reidsim.{group}"):
-        raise InputError(
-            "code that a scenario names is not run unless that is allowed",
-            where=where,
-            found=name,
-            expected="the option --allow-code, or allow_code=True in Python",
-            hint="allow it only if you trust whoever wrote the module",
-        )
-
-
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
     """Return a user-defined object, class or function by its name in a scenario.
 
@@ -511,15 +490,12 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
         expected, hint = f"one of {listed(known)}" if known else "package.module:factory", nearest(name, known)
         raise InputError("no such part is installed", where=where, found=name, expected=expected, hint=hint)
     else:
-        refuse_code(group, name, where=where, allow_code=allow_code)
+        problem = "code that a scenario names is not run unless that is allowed"
+        allowing = "the option --allow-code, or allow_code=True in Python, if you trust the author of the module"
+        refuse_first((not allow_code, problem, where, name, allowing))
         part = object_at(_module(module, name, where=where, folder=folder), attribute)
         problem, expected = "the module has no such object", f"{attribute} in {module}"
         refuse_first((part is None, problem, where, name, expected))
-    return in_use(name, part)
-
-
-def in_use(name: str, part: Any) -> Any:
-    """Return a part, and note its module, so that `fault_of_parts` can name the part by `name`."""
     defined_in = _module_of(part).partition(".")[0]
     if defined_in != __name__.partition(".")[0]:
         _IN_USE[name] = defined_in

@@ -4,15 +4,15 @@ Loading reads the file, applies overrides, validates, and finds the user-defined
 its values: the text of its files, with comments, and the sources of its recipes. The manifest of every results folder
 has them, so that a report can cite them after the files change or disappear.
 
-If the name of an adversary (``adversary.planner``) or of a policy is a key of the scenario's objects, the object is
-used: an adversary or policy, or a class or function that makes one. It was passed in Python, or a reference to a module
-in the file named it; loading replaces references by names.
+If the name of an adversary (``adversary.planner``) or of a policy is a key of the objects passed in Python, the object
+is used: an adversary or policy, or a class or function that makes one. References to objects of modules in a file are
+replaced by names when it is loaded, so that names are equal in both cases.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
+import json
 import logging
 import os
 import re
@@ -25,7 +25,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,6 @@ from reidsim.scenarios.registry import (
     MADE,
     Group,
     find_kind,
-    in_use,
     is_beside_scenario,
     kinds,
     load_part,
@@ -76,7 +75,6 @@ from reidsim.scenarios.registry import (
     names_object,
     one_line_errors,
     part_name,
-    refuse_code,
     scenario_kind,
 )
 from reidsim.scenarios.schema import ScenarioHead, has_key, unread_keys
@@ -129,26 +127,9 @@ METHODS = {"adversaries": "respond", "policies": "choose", "measures": "compute"
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
 
-class _OwnPart(NamedTuple):
-    """A user-defined part that a scenario names.
-
-    Attributes
-    ----------
-    group : str
-    name : str
-    where : str
-        Key path that names it.
-    key : str
-        Key path of its parameters.
-    values : mapping
-        Its parameters, by name.
-    """
-
-    group: Group
-    name: str
-    where: str
-    key: str = ""
-    values: Mapping[str, Any] = {}
+# A user-defined part that a scenario names: its group, its name, the key path that names it, the key path of its
+# parameters, and the parameters by name.
+_OwnPart = tuple[Group, str, str, str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,13 +153,12 @@ class Scenario(Generic[S_co]):
     allow_code : bool
         Whether modules that the scenario names may be imported; entry points of installed packages always may.
     objects : mapping
-        User-defined adversaries and policies by name: passed in Python, or named by references.
+        User-defined parts by name: objects that were passed in Python, and references to objects of modules, such as
+        ``package.module:object``, which names in the content replace.
     place : TemporaryDirectory, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     library : str
         Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
-    references : mapping
-        References to modules by name of the part, such as ``package.module:object``, that names in the content replace.
     """
 
     name: str
@@ -190,7 +170,6 @@ class Scenario(Generic[S_co]):
     objects: Mapping[str, Any] = field(default_factory=dict)
     place: TemporaryDirectory[str] | None = field(default=None, repr=False)
     library: str = "pandas"
-    references: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(
@@ -291,7 +270,7 @@ class Scenario(Generic[S_co]):
         InputError
             If a part cannot be imported, or another part has its name.
         """
-        objects, references = dict(self.objects), dict(self.references)
+        objects = dict(self.objects)
 
         def name_of(group: Group, where: str, text: str) -> str:
             if not (self.allow_code and names_object(text)):
@@ -300,14 +279,13 @@ class Scenario(Generic[S_co]):
             name = text.rpartition("=")[0] or part_name(part, f"reidsim.{group}")
             if group == "measures":
                 measure(name)(part)
-            else:
-                keep_part(objects, name, part, where, "NAME=package.module:object gives a part another name")
-            references[name] = text
+            is_other, expected = objects.setdefault(name, text) != text, "another name, as NAME=package.module:object"
+            refuse_first((is_other, "two objects have the same name", where, name, expected))
             return name
 
         with locating(self.path):
             named = with_part_names(content, name_of)
-        return replace(self, content=named, objects=objects, references=references)
+        return replace(self, content=named, objects=objects)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}: {self.scenario.title})"
@@ -335,10 +313,9 @@ class Scenario(Generic[S_co]):
         They are the registered adversaries and policies whose name is a text of the scenario, such as a value of a
         sweep, and the objects passed with the scenario.
         """
-        texts = list[str]()
-        with_texts(self.content, texts.append)
-        known = {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
-        return {name: known[name].part for name in texts if name in known} | dict(self.objects)
+        words, known = _words(self.content), {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
+        parts = {name: each.part for name, each in known.items() if name in words} | dict(self.objects)
+        return {name: part for name, part in parts.items() if not isinstance(part, str)}
 
     def named_objects(
         self, content: Mapping[str, Any], otherwise: Callable[[str, Any], Any] | None = None
@@ -359,27 +336,20 @@ class Scenario(Generic[S_co]):
 
         def text_of(group: Group, where: str, name: str) -> Any:
             known = {name: each.part for name, each in registered(f"reidsim.{group}").items()} | dict(self.objects)
-            if name in self.references or name not in known:
-                return self.references.get(name, name)
-            section, found = where.rpartition(".")[0], written(name, known[name])
+            if isinstance(part := known.get(name, name), str):
+                return part
+            section, (text, values) = where.rpartition(".")[0], written(name, part, group) or ("", {})
             # The parameters of a section apply to all values of a sweep.
-            if found is None or (found[1] and section.startswith(("sweep.", "uncertainty."))):
-                if otherwise is not None:
-                    return otherwise(name, known[name])
-                raise InputError(
-                    "a scenario file cannot name this",
-                    source=SOURCE,
-                    where=where,
-                    found=known[name],
-                    expected="a class or function of a module, or an object that keeps the arguments of such a class "
-                    "as attributes of the same names",
-                    hint="move it from the script or notebook to a file such as parts.py, and import it",
-                )
-            if found[1] and section != "stress":
-                arguments.append((section, group, name, found[1]))
-            return found[0]
+            if not text or (values and section.startswith(("sweep.", "uncertainty."))):
+                problem = "a scenario file cannot name this; move it to a module such as parts.py, and import it"
+                expected = "a class or function of a module, or an object with the arguments of its class as attributes"
+                refuse_first((otherwise is None, problem, where, part, expected), source=SOURCE)
+                return otherwise and otherwise(name, part)
+            if values and section != "stress":
+                arguments.append((section, group, name, values))
+            return text
 
-        words = {word for section in _WITH_MEASURES for word in _words(content.get(section))}
+        words = _words([content.get(section) for section in _WITH_MEASURES])
         measures = content.get("measures", {})
         if own := [*measures.get("own", ()), *(name for name in registered(OWN_MEASURES) if name in words)]:
             content = {**content, "measures": {**measures, "own": [*dict.fromkeys(own)]}}
@@ -395,13 +365,18 @@ class Scenario(Generic[S_co]):
         """Return the state without the temporary folder, and with registered parts.
 
         The folder stays with the process that made it. A scenario of a user-defined kind is pickled as plain data,
-        because other processes import its module first. They register the same measures. Parts named by references are
-        imported again, because their modules may be in the scenario's folder.
+        because other processes import its module first. They register the same measures. Modules in the
+        folder of a scenario are imported by its references.
         """
         plain = {"scenario": None, "allow_code": True} if names_object(self.content.get("game")) else {}
-        objects = {name: part for name, part in self.in_memory.items() if name not in self.references}
         measures = {name: each for name, each in registered(OWN_MEASURES).items() if not is_beside_scenario(each.part)}
-        return {**self.__dict__, "place": None, "objects": objects, "measures": measures, **plain}
+        return {
+            **self.__dict__,
+            "place": None,
+            "objects": {**self.objects, **self.in_memory},
+            "measures": measures,
+            **plain,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state, and register the user's measures.
@@ -411,12 +386,8 @@ class Scenario(Generic[S_co]):
         for name, each in state.pop("measures").items():
             register(OWN_MEASURES, "measure", name, each.part)
         self.__dict__.update(state)
-        for name, text in self.references.items():
-            part = load_part("policies", text, where=name, folder=self.folder, allow_code=True)
-            if name in self.content.get("measures", {}).get("own", ()):
-                measure(name)(part)
-            else:
-                self.__dict__["objects"] |= {name: part}
+        for name in {*self.content.get("measures", {}).get("own", ())} & {*self.objects}:
+            measure(name)(self.part("measures", name, "measures.own"))
         if self.scenario is None:
             schema = scenario_kind(self.content, self.path, allow_code=True).schema
             self.__dict__["scenario"] = validated(schema, self.content, self.path, self.objects)
@@ -427,9 +398,10 @@ class Scenario(Generic[S_co]):
         It is the Python object of this name, if one was passed with the scenario; otherwise, see `load_part`. `where`
         is the key that has the name, for messages.
         """
-        if name in self.objects:
-            return in_use(name, self.objects[name])
-        return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
+        part = self.objects.get(name, name)
+        if not isinstance(part, str):
+            return part
+        return load_part(group, part, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
     def _kind(self) -> Any:
@@ -437,67 +409,58 @@ class Scenario(Generic[S_co]):
         return MADE.get(type(self.scenario)) or find_kind(getattr(self.scenario, "game", None))
 
     @property
-    def _own_parts(self) -> list[_OwnPart]:
+    def _own_parts(self) -> Iterator[_OwnPart]:
         """The user-defined parts that the scenario names: kinds, adversaries, policies and measures."""
         scenario: Any = self.scenario
         kind, given = self._kind, scenario.measures
         game = str(getattr(scenario, "game", kind.name))
-        found = [] if game in kinds else [_OwnPart("kinds", game, "game")]
+        if game not in kinds:
+            yield "kinds", game, "game", "", {}
         for where, section in {"adversary": getattr(scenario, "adversary", None), **scenario.every_adversary}.items():
             name = getattr(section, "planner", "one-shot")
             if name not in planners:
-                key, values = f"{where}.parameters", getattr(section, "parameters", {})
-                found.append(_OwnPart("adversaries", name, f"{where}.planner", key, values))
-        parameters = getattr(getattr(scenario, kind.decider, None), "parameters", {})
+                yield "adversaries", name, f"{where}.planner", f"{where}.parameters", section.parameters
+        section = getattr(scenario, kind.decider, None)
         for name in kind.policies_of(scenario) if kind.decides else ():
             if name not in kind.policies:
-                where, key = f"{kind.decider}.policies", f"{kind.decider}.parameters.{name}"
-                found.append(_OwnPart("policies", name, where, key, parameters.get(name, {})))
+                values = getattr(section, "parameters", {}).get(name, {})
+                yield "policies", name, f"{kind.decider}.policies", f"{kind.decider}.parameters.{name}", values
         for name in dict.fromkeys((*given.own, *given.parameters)):
-            key, values = f"measures.parameters.{name}", given.parameters.get(name, {})
-            found.append(_OwnPart("measures", name, "measures.own" if name in given.own else key, key, values))
-        return found
+            yield "measures", name, "measures", f"measures.parameters.{name}", given.parameters.get(name, {})
 
     def check_parts(self) -> None:
         """Refuse code that may not run, names that belong to two parts, and invalid parameters of parts.
-
-        Nothing is imported if a part is code that may not run.
 
         Raises
         ------
         InputError
             Names the file and the key.
         """
-        own, kind = self._own_parts, self._kind
-        section = kind.decider
+        kind, section = self._kind, self._kind.decider
         taken = next((name for name in self.objects if name in planners or name in kind.policies), None)
-        with locating(self.path):
-            refuse_first((taken, "a part of reidsim has the name of this object", None, taken, "another name"))
-        for each in own:
-            with locating(self.path):
-                allowed = self.allow_code or each.name in self.objects
-                refuse_code(each.group, each.name, where=each.where, allow_code=allowed)
-        policies = [each.name for each in own if each.group == "policies"]
+        refuse_first((taken, "a part of reidsim has this name", None, taken, "another name"), source=self.path)
+        self.own_parameters()
+        policies = [name for group, name, *_ in self._own_parts if group == "policies"]
         given = getattr(getattr(self.scenario, section, None), "parameters", {})
         problem, otherwise = "no policy of your own has this name", "a policy of your own in policies"
         require_among(problem, given, policies, otherwise=otherwise, source=self.path, where=f"{section}.parameters")
-        self.own_parameters()
 
-    def own_parameters(self) -> dict[str, Mapping[str, Any]]:
-        """Return the parameters of the user's parts, with defaults of their classes, by key path of the section.
+    def own_parameters(self) -> dict[str, Any]:
+        """Return the parameters of user-defined parts, defaults of their classes included, by key path.
 
         Raises
         ------
         InputError
-            If a part cannot be imported, or a parameter is invalid.
+            If a part may not be imported, its import fails, or a parameter is invalid.
         """
-        found = {}
-        for group, name, where, key, values in self._own_parts:
-            if group != "kinds":
-                with locating(self.path):
-                    part = self.part(group, name, where)
-                    found[key] = checked_parameters(part, METHODS[group], values, key)
-        return found
+        with locating(self.path):
+            return {
+                f"{key}.{parameter}": value
+                for group, name, where, key, values in self._own_parts
+                if group in METHODS
+                for part in [self.part(group, name, where)]
+                for parameter, value in checked_parameters(part, METHODS[group], values, key).items()
+            }
 
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all user-defined parts; return the origin of each, by name.
@@ -510,11 +473,8 @@ class Scenario(Generic[S_co]):
         InputError
             If a part may not be imported, or its import fails.
         """
-        made = {}
-        for group, name, where, *_ in self._own_parts:
-            with locating(self.path):
-                made[name] = made_by(self.part(group, name, where))
-        return made
+        with locating(self.path):
+            return {name: made_by(self.part(group, name, where)) for group, name, where, *_ in self._own_parts}
 
     @property
     def origins(self) -> Mapping[str, Any]:
@@ -552,17 +512,6 @@ class Scenario(Generic[S_co]):
         named = self._resolved(content)
         scenario = validated(schema or type(self.scenario), named.content, self.path, named.objects)
         return replace(named, scenario=scenario)
-
-    def without_parts(self, keys: Iterable[str]) -> Self:
-        """Return the scenario without the parts in memory that only values of some keys name."""
-        content = deepcopy(self.content)
-        with suppress(InputError):
-            override(content, dict.fromkeys(keys))
-        words = {*_words(content)}
-        kept = [
-            {name: part for name, part in each.items() if name in words} for each in (self.objects, self.references)
-        ]
-        return replace(self, objects=kept[0], references=kept[1])
 
     def unread(self) -> list[str]:
         """Return the key paths that no point of the scenario reads, sorted.
@@ -945,9 +894,9 @@ def planner(
         If the gain or cost of a sequential attack differs between records, or a user-defined planner cannot be made or
         does not support bounded rationality.
     """
-    name, where = section.planner, "adversary" if section.planner in loaded.objects else "adversary.planner"
+    name, where = section.planner, "adversary.planner"
     own: Any
-    if name in planners and name not in loaded.objects:
+    if name in planners:
         own = planners[name].make(section, gain, cost, Register(coverage, registry_size))
     else:
         own = loaded.part("adversaries", name, where)
@@ -964,37 +913,22 @@ def planner(
     return section.erring(own, "adversary.rationality")
 
 
-def keep_part(objects: dict[str, Any], name: str, part: Any, where: str, hint: str) -> None:
-    """Add a part to the objects of a scenario, by name.
-
-    `where` is the key that names the part, and `hint` says how to change its name, for messages. An `InputError` is
-    raised if another part has the name.
-    """
-    if objects.setdefault(name, part) is not part:
-        raise InputError("two objects have the same name", where=where, found=name, hint=hint)
-
-
 def with_part_names(content: Any, change: Callable[[Group, str, str], Any], key: str = "") -> Any:
     """Return plain data in which `change` has replaced the names of adversaries, policies and measures.
 
     `change` is called with the group of the part, the key path and the name. `key` is the key path of the content.
     """
     if isinstance(content, Mapping):
-        above = f"{key}." if key else ""
-        return {name: with_part_names(value, change, f"{above}{name}") for name, value in content.items()}
+        return {name: with_part_names(value, change, f"{key}.{name}".lstrip(".")) for name, value in content.items()}
     if (group := _NAMED_BY.get(key.rpartition(".")[2])) is not None:
         return with_texts(content, partial(change, group, key))
     return [with_part_names(value, change, key) for value in content] if isinstance(content, list) else content
 
 
-def _words(content: Any) -> Iterator[str]:
-    """Yield all texts of plain data, and the parts of all key paths."""
-    for value in content.values() if isinstance(content, Mapping) else content if isinstance(content, list) else ():
-        yield from _words(value)
-    if isinstance(content, Mapping):
-        yield from itertools.chain.from_iterable(key.split(".") for key in content)
-    if isinstance(content, str):
-        yield content
+def _words(content: object) -> set[str]:
+    """Return the texts and keys of plain data, and their parts between dots."""
+    text = json.dumps(content, ensure_ascii=False, default=str)
+    return {*text.split('"'), *re.split(r'[".]', text)}
 
 
 SOURCE = "Scenario"
@@ -1080,9 +1014,13 @@ class InMemory:
         if not has_method(part, method.partition("(")[0]) and not callable(part):
             expected = f"a name, or an object with a method {method}"
             raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
-        name, hint = part_name(part, group), "an attribute `name` distinguishes objects of one class"
-        with locating(SOURCE):
-            keep_part(self.objects, name, part, key, hint)
+        name = part_name(part, group)
+        # Objects replace references of the same name.
+        known = self.objects.get(name, "")
+        self.objects[name] = part
+        if known is not part and not isinstance(known, str):
+            hint = "an attribute `name` distinguishes objects of one class"
+            raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
         return name
 
     def _recipe(self, population: Population | pd.DataFrame, key: str) -> str:

@@ -930,11 +930,7 @@ class MeasuresSection(Section):
     parameters: dict[str, dict[str, Any]] = Field(default={})
 
 
-# Sections with policies, to which measures apply.
-_DECIDERS = ("publisher", "subjects")
-_WITH_POLICIES = ReadIf(
-    lambda section, scenario: any(hasattr(scenario, name) for name in _DECIDERS), "in a kind of scenario with policies"
-)
+_DECIDED = ReadIf(lambda section, scenario: not {"publisher", "subjects"}.isdisjoint(vars(scenario)), "with policies")
 
 
 class ScenarioHead(Section):
@@ -969,7 +965,7 @@ class ScenarioHead(Section):
     sweep: SweepSection | None = None
     uncertainty: UncertaintySection | None = None
     kept: dict[str, KeptSection] = Field(default={})
-    measures: Annotated[MeasuresSection, _WITH_POLICIES] = MeasuresSection()
+    measures: Annotated[MeasuresSection, _DECIDED] = MeasuresSection()
     stress: StressSection | None = None
 
     # Conditions that depend on other sections than the key's own, by pattern of the key path; see `ReadIf`.

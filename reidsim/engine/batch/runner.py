@@ -39,7 +39,6 @@ from reidsim.engine.batch.design import (
     design_of,
     has_numbered_replications,
     is_batch,
-    makers_of,
     tasks_of,
 )
 from reidsim.engine.batch.executors import AutomaticExecutor, Executor
@@ -123,8 +122,7 @@ def run_job(
     """
     loaded = work.loaded
     design = design_of(loaded)
-    check_points(loaded, design)
-    makers = makers_of(loaded, design)
+    makers = check_points(loaded, design)
     _, clock, report = results.begun(loaded, progress)
     work = replace(work, loaded=replace(loaded, path=loaded.path.absolute()))
     tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options})

@@ -224,11 +224,8 @@ class Evaluator:
         quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), self.risk_level))
         draw = partial(random_stream, self.loaded.scenario.seed, "reidentified", 0, point)
         people = reidentified_in(equilibrium, weights, draw).measures() if self.people else {}
-        return {
-            **averages(equilibrium, weights, self.loaded.scenario.measures.parameters),
-            RISK_QUANTILE.column: quantile,
-            **people,
-        }
+        parameters = self.loaded.scenario.measures.parameters
+        return {**averages(equilibrium, weights, parameters), RISK_QUANTILE.column: quantile, **people}
 
     def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
@@ -532,10 +529,9 @@ def parts_of(loaded: Scenario[Any], section: schema.StressSection) -> Iterator[P
         not supported, a tornado chart varies a parameter without an own value, or the scenario has no belief about the
         key of a curve.
     """
-    scenario = loaded.scenario
+    scenario, defaults = loaded.scenario, loaded.own_parameters()
     if section.sensitivity is not None and section.sensitivity.method == "tornado":
         uncertainty = uncertainty_of(scenario)
-        defaults = {f"{where}.{name}": v for where, each in loaded.own_parameters().items() for name, v in each.items()}
         own = {key: defaults.get(key, own_value(scenario, key)) for key in uncertainty.parameters}
         missing = next((key for key, value in own.items() if value is None), None)
         problem = "a tornado chart needs a value of the parameter"

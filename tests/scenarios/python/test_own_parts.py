@@ -203,7 +203,7 @@ def test_parts_with_arguments_are_equal_after_saving(own, gain, cost, tries, sha
     )
     loaded = reidsim.Scenario.load(scenario.to_toml(), allow_code=True)
     assert loaded == scenario
-    assert loaded.scenario.publisher.parameters == {"level": {"share": share, "labels": ["a"]}}
+    assert loaded.scenario.publisher.parameters == {"Level": {"share": share, "labels": ["a"]}}
     assert loaded.scenario.adversary.parameters == {"gain": gain, "cost": cost, "tries": tries}
     np.testing.assert_array_equal(payoffs(loaded.run()), payoffs(scenario.run()))
 
@@ -224,7 +224,7 @@ def test_parts_that_no_file_can_name_are_errors(monkeypatch):
     changed.tries = 3.0
     monkeypatch.setattr(Level, "__module__", "__main__")
     for changes in ({"adversary": changed}, {"policies": ["level"]}, {"policies": [Level(share=0.5)]}):
-        with pytest.raises(reidsim.InputError, match=r"cannot name this.*move it from the script or notebook to"):
+        with pytest.raises(reidsim.InputError, match=r"cannot name this; move it to a module such as parts\.py"):
             scenario_of(**changes).to_toml()
 
 
