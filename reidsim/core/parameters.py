@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from reidsim.core.errors import InputError, not_among, refuse_first
 from reidsim.core.validation import revalidated
 
+P = TypeVar("P")
 # Arguments of a planner, in addition to its parameters; policies have none.
 AMOUNTS = ("gain", "cost")
 
@@ -50,7 +51,7 @@ def validated_parameters(part: Any, values: Mapping[str, Any], where: str | None
         raise error.but(where=f"{prefix}{error.where or ''}".rstrip(".") or None) from None
 
 
-def with_constructor(part: Any, *amounts: str) -> Any:
+def with_constructor(part: P, *amounts: str) -> P:
     """Give a class with parameters a constructor, unless it defines one; return the part.
 
     The arguments of the constructor are the `amounts`, and the fields of the class's ``Parameters`` as keyword

@@ -203,7 +203,7 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
     """Return the manifest of a results folder.
 
     It holds the scenario with its hash and seed, the sources of its values (see `origins_of`), versions of packages,
-    and `timings` in seconds; ``parts``, the origin of each user-defined kind, adversary or policy, if there are any;
+    and `timings` in seconds; ``parts``, the origin of each user-defined kind, adversary, policy or measure, if any;
     ``measures``, if the kind of scenario or a measure is user-defined; and the entries of `facts`, which replace
     entries of the same name.
     """

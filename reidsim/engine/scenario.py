@@ -15,7 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
-import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrame
 from rich.console import Console
@@ -705,13 +704,12 @@ class Scenario(BaseScenario[Any]):
         if not isinstance(given, Iterable) or len(bounds := [*given]) != 2:
             expected = "the lowest and the highest value, such as (100, 500)"
             raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
-        low = bounds[0]
-        whole = all(isinstance(bound, int | np.integer) for bound in bounds)
+        whole = all(map(pd.api.types.is_integer, bounds))
         if whole:
             with suppress(InputError):
-                at_point(self, {key: low + 0.5}).check_parts()
+                at_point(self, {key: bounds[0] + 0.5}).check_parts()
                 whole = False
-        return {"distribution": "uniform", "low": low, "high": bounds[1], "whole": whole}
+        return {"distribution": "uniform", "low": bounds[0], "high": bounds[1], "whole": whole}
 
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
@@ -728,10 +726,9 @@ class Scenario(BaseScenario[Any]):
         own = [*self.in_memory.values(), *(each.part for each in registered(OWN_MEASURES).values())]
         if own and name in (None, "auto") and not (options.get("workers") or options.get("timeout")):
             return SerialExecutor()
-        apart = [part for part in own if not is_importable(part)]
-        wrong, expected = apart and not isinstance(used, SerialExecutor), "a class or function of an imported module"
+        apart = [part for part in own if not (isinstance(used, SerialExecutor) or is_importable(part))]
         problem = "other processes cannot import this; move it to a module such as parts.py, and import it"
-        refuse_first((wrong, problem, "executor", next(iter(apart), None), expected), source=SOURCE)
+        refuse_first((apart, problem, "executor", next(iter(apart), None), None), source=SOURCE)
         return used
 
 

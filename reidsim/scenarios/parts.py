@@ -60,8 +60,7 @@ def planner(name: str) -> Callable[[D], D]:
 
     def decorate(part: D) -> D:
         register(planners.group, "planner", name, part, is_taken=name in planners)
-        with_constructor(part, *AMOUNTS)
-        return part
+        return with_constructor(part, *AMOUNTS)
 
     return decorate
 
@@ -104,8 +103,7 @@ def policy(name: str) -> Callable[[D], D]:
     def decorate(part: D) -> D:
         taken = any(name in kind.load().policies for kind in kinds.values())
         register("reidsim.policies", "policy", name, part, is_taken=taken)
-        with_constructor(part)
-        return part
+        return with_constructor(part)
 
     return decorate
 
@@ -152,8 +150,7 @@ def measure(name: str) -> Callable[[D], D]:
         columns = {each.column for kind in kinds.values() for each in kind.load().measures}
         own_measure(name, part, {})
         register(OWN_MEASURES, "measure", name, part, is_taken=name in columns or name in _TAKEN)
-        with_constructor(part)
-        return part
+        return with_constructor(part)
 
     return decorate
 

@@ -122,7 +122,8 @@ _NAMED_BY: dict[str, Group] = {"planner": "adversaries", "policies": "policies",
 # Sections that may name a measure.
 _WITH_MEASURES = ("measures", "stress", "sweep", "uncertainty")
 # Method of a part, by group.
-METHODS = {"adversaries": "respond", "policies": "choose", "measures": "compute"}
+_METHODS = {"adversaries": "respond", "policies": "choose", "measures": "compute"}
+_SIGNATURES = {"adversaries": "respond(linkage, rows)", "policies": "choose(game)"}
 
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
@@ -420,10 +421,9 @@ class Scenario(Generic[S_co]):
             name = getattr(section, "planner", "one-shot")
             if name not in planners:
                 yield "adversaries", name, f"{where}.planner", f"{where}.parameters", section.parameters
-        section = getattr(scenario, kind.decider, None)
         for name in kind.policies_of(scenario) if kind.decides else ():
             if name not in kind.policies:
-                values = getattr(section, "parameters", {}).get(name, {})
+                values = getattr(getattr(scenario, kind.decider), "parameters", {}).get(name, {})
                 yield "policies", name, f"{kind.decider}.policies", f"{kind.decider}.parameters.{name}", values
         for name in dict.fromkeys((*given.own, *given.parameters)):
             yield "measures", name, "measures", f"measures.parameters.{name}", given.parameters.get(name, {})
@@ -455,11 +455,12 @@ class Scenario(Generic[S_co]):
         """
         with locating(self.path):
             return {
-                f"{key}.{parameter}": value
+                f"{key}.{field}": value
                 for group, name, where, key, values in self._own_parts
-                if group in METHODS
-                for part in [self.part(group, name, where)]
-                for parameter, value in checked_parameters(part, METHODS[group], values, key).items()
+                if group in _METHODS
+                for field, value in checked_parameters(
+                    self.part(group, name, where), _METHODS[group], values, key
+                ).items()
             }
 
     def makers(self) -> dict[str, dict[str, str]]:
@@ -978,13 +979,10 @@ class InMemory:
         if last == "planner" and isinstance(value, list | tuple):
             return [self.plain(each, key) for each in value]
         if last == "planner" and not isinstance(value, str | Mapping):
-            return self._named(value, key, "respond(linkage, rows)", planners.group)
+            return self._named(value, key)
         if last == "policies":
             entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
-            group = "reidsim.policies"
-            return [
-                each if isinstance(each, str) else self._named(each, key, "choose(game)", group) for each in entries
-            ]
+            return [each if isinstance(each, str) else self._named(each, key) for each in entries]
         if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
             return self._recipe(value, key)
         if isinstance(value, pd.DataFrame):
@@ -1000,27 +998,27 @@ class InMemory:
             raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
         return value
 
-    def _named(self, part: Any, key: str, method: str, group: str) -> str:
+    def _named(self, part: Any, key: str) -> str:
         """Return the name of a user-defined object, and keep it in `objects`; see `part_name`.
 
-        The object has a method, or is a class or function that makes such an object. `method` is its name and
-        arguments, such as ``choose(game)``; `key` is for messages.
+        The object has the method of an adversary or policy, or is a class or function that makes such an object. `key`
+        is the key path that names it.
 
         Raises
         ------
         InputError
             If the object has no such method, or another object has its name.
         """
-        if not has_method(part, method.partition("(")[0]) and not callable(part):
-            expected = f"a name, or an object with a method {method}"
+        group = _NAMED_BY[key.rpartition(".")[2]]
+        if not has_method(part, _METHODS[group]) and not callable(part):
+            expected = f"a name, or an object with a method {_SIGNATURES[group]}"
             raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
-        name = part_name(part, group)
-        # Objects replace references of the same name.
-        known = self.objects.get(name, "")
+        name = part_name(part, f"reidsim.{group}")
+        # An object replaces a reference of the same name.
+        known, expected = self.objects.get(name, ""), "an attribute `name` of one of them"
+        is_other = known is not part and not isinstance(known, str)
+        refuse_first((is_other, "two objects have the same name", key, name, expected), source=SOURCE)
         self.objects[name] = part
-        if known is not part and not isinstance(known, str):
-            hint = "an attribute `name` distinguishes objects of one class"
-            raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
         return name
 
     def _recipe(self, population: Population | pd.DataFrame, key: str) -> str:

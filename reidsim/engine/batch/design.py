@@ -258,10 +258,7 @@ def check_points(loaded: Scenario[Any], design: Design) -> dict[str, dict[str, s
     Return the origins of the user-defined parts that any point names, by name of the part; see `Scenario.makers`. An
     `InputError` is raised at the first invalid point.
     """
-    made: dict[str, dict[str, str]] = {}
-    for found in scenarios_at(loaded, design):
-        made |= found.makers()
-    return made
+    return {name: origin for found in scenarios_at(loaded, design) for name, origin in found.makers().items()}
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:
