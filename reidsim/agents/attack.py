@@ -807,7 +807,7 @@ def record_measures(
         generalization_intensity=rows(released.generalization_intensity, 1.0, 1.0),
         frequency=rows(frequency, frequency, 0.0),
     )
-    return averages(shared, weights)
+    return averages(shared, weights, setting.measures)
 
 
 def weighted_quantiles(values: Floats, weights: Counts, levels: Iterable[float]) -> list[float]:

@@ -355,6 +355,8 @@ class Setting:
         begins.
     known : Known, optional
         Information released earlier about the rows, which then replace the cells.
+    measures : mapping of str to mapping
+        Parameters of user-defined measures, by name of the measure.
     seed, replication : int
         Root seed of all draws, and number of this replication of the run.
     """
@@ -388,6 +390,7 @@ class Setting:
     knows_truth: bool = False
     expected_purchases: Mapping[str, Holdings] = field(default_factory=dict)
     known: Known | None = None
+    measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seed: int = 0
     replication: int = 0
 

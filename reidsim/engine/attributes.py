@@ -175,7 +175,7 @@ def attributes_loaded(
     def value(members: int) -> Floats:
         report("playing", min(next(played), plays - 1), plays)
         outcomes = columns.play(frozenset(name for place, name in enumerate(names) if members >> place & 1))
-        found = [averages(outcomes[policy], weights) for policy in columns.policies]
+        found = [averages(outcomes[policy], weights, {}) for policy in columns.policies]
         return np.array([each[measure] for each in found for measure in ATTRIBUTE_MEASURES])
 
     if exact:

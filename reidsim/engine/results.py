@@ -203,17 +203,18 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
     """Return the manifest of a results folder.
 
     It holds the scenario with its hash and seed, the sources of its values (see `origins_of`), versions of packages,
-    and `timings` in seconds; ``parts``, the origin of each user-defined kind, adversary or policy, if there are any;
+    and `timings` in seconds; ``parts``, the origin of each user-defined kind, adversary, policy or measure, if any;
     ``measures``, if the kind of scenario or a measure is user-defined; and the entries of `facts`, which replace
     entries of the same name.
     """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
     is_known = kind.name in kinds and not own_measures()
+    content = recorded_content(loaded)
     return {
         "scenario": loaded.name,
-        "scenario_hash": scenario_hash(loaded.content),
+        "scenario_hash": scenario_hash(content),
         "seed": loaded.scenario.seed,
-        "content": loaded.content,
+        "content": content,
         "origins": loaded.origins,
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
@@ -388,6 +389,11 @@ def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
         raise InputError("not the manifest of a run", source=path, where="content", expected=expected)
 
 
+def recorded_content(loaded: Scenario[Any]) -> dict[str, Any]:
+    """Return the content of a scenario as a manifest records it, with references to parts of modules."""
+    return loaded.named_objects(loaded.content, lambda name, part: name)
+
+
 def scenario_hash(content: Mapping[str, Any]) -> str:
     """Return the SHA-256, in hexadecimal digits, of a scenario given as plain data.
 
@@ -428,16 +434,10 @@ class Clock:
 
 
 def begun(loaded: Scenario[Any], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
-    """Import a scenario's user-defined parts; return its kind, a clock and a reporter.
+    """Return a scenario's kind, a clock and a reporter.
 
     The clock starts now. The reporter is `progress`, or does nothing if that is None.
-
-    Raises
-    ------
-    InputError
-        If a user-defined kind, adversary or policy cannot be imported; raised before data files are read.
     """
-    loaded.makers()
     report: Progress = progress or (lambda task, done, total: None)
     report(f"reading {loaded.name}", 0, 1)
     return kind_of(loaded.scenario), Clock(), report

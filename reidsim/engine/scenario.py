@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeAlias, TypeVar
@@ -17,13 +18,14 @@ import pandas as pd
 from narwhals.typing import IntoDataFrame
 from rich.console import Console
 
-from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
+from reidsim.core.errors import InputError, listed, naming_arguments, nearest, refuse_first, require_among, writing
 from reidsim.core.files import PrivateFolder, require_new_file, require_plain
 from reidsim.core.registry import registered
 from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
+from reidsim.engine.batch.design import at_point
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
@@ -35,6 +37,7 @@ from reidsim.games.matrix_games import Sum
 from reidsim.games.outcomes import OWN_MEASURES
 from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.kind import Progress, kind_of
+from reidsim.scenarios.parts import is_importable
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
 from reidsim.scenarios.scenario import SOURCE, InMemory, Study, anchored
 from reidsim.scenarios.scenario import Scenario as BaseScenario
@@ -346,7 +349,7 @@ class Scenario(BaseScenario[Any]):
         InputError
             If a file, adversary or policy that the scenario names cannot be used.
         """
-        result = run_loaded(self, executor=SerialExecutor() if self._is_alone else None, progress=progress)
+        result = run_loaded(self, executor=self._executor(None), progress=progress)
         return replace(result, held=self)
 
     @scenario_method
@@ -517,7 +520,7 @@ class Scenario(BaseScenario[Any]):
         parameters = {**(ranges or {}), **{self._key(name): each for name, each in named.items()}}
         changed = self
         if parameters:
-            distributions = {key: _distribution(key, each) for key, each in parameters.items()}
+            distributions = {key: self._distribution(key, each) for key, each in parameters.items()}
             n_points = self.content.get("uncertainty", {}).get("samples")
             changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
         used = self._executor(executor, workers=workers, scheduler=scheduler, timeout=timeout)
@@ -725,22 +728,53 @@ class Scenario(BaseScenario[Any]):
             expected = f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots"
             hint = nearest(name, _AMOUNTS)
             raise InputError("no such parameter", source=SOURCE, where=name, hint=hint, expected=expected)
-        return short.get(name) or name.replace("__", ".")
+        # The names of parts in key paths may have hyphens, which names of arguments cannot have.
+        names = {*registered(OWN_MEASURES), *(name for _, name, *_ in self._own_parts)}
+
+        def part_of(text: str) -> str:
+            found = [each for each in names if each.replace("-", "_") == text]
+            return found[0] if len(found) == 1 else text
+
+        return short.get(name) or ".".join(map(part_of, name.split("__")))
+
+    def _distribution(self, key: str, given: Any) -> Any:
+        """Return the distribution of an uncertain key, given a range or a distribution.
+
+        A range is uniform, over whole numbers if the key does not accept others.
+        """
+        if isinstance(given, Mapping):
+            return given
+        if key == WHO_COMES:
+            return {"distribution": "discrete", "values": _several(key, given)}
+        if not isinstance(given, Iterable) or len(bounds := [*given]) != 2:
+            expected = "the lowest and the highest value, such as (100, 500)"
+            raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
+        whole = all(map(pd.api.types.is_integer, bounds))
+        if whole:
+            with suppress(InputError):
+                at_point(self, {key: bounds[0] + 0.5}).check_parts()
+                whole = False
+        return {"distribution": "uniform", "low": bounds[0], "high": bounds[1], "whole": whole}
 
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
 
         If the scenario uses parts in memory, ``auto`` means this process, unless `options` set workers or a timeout.
         `options` are those of `executor_named`.
+
+        Raises
+        ------
+        InputError
+            If other processes would be used, and cannot import a part; or as `executor_named` does.
         """
         used = executor_named(name or "auto", **options)
-        is_alone = self._is_alone and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
-        return SerialExecutor() if is_alone else used
-
-    @property
-    def _is_alone(self) -> bool:
-        """Whether runs use user-defined parts in memory, which other processes may be unable to import."""
-        return bool(self.in_memory or registered(OWN_MEASURES))
+        own = [*self.in_memory.values(), *(each.part for each in registered(OWN_MEASURES).values())]
+        if own and name in (None, "auto") and not (options.get("workers") or options.get("timeout")):
+            return SerialExecutor()
+        apart = [part for part in own if not (isinstance(used, SerialExecutor) or is_importable(part))]
+        problem = "other processes cannot import this; move it to a module such as parts.py, and import it"
+        refuse_first((apart, problem, "executor", next(iter(apart), None), None), source=SOURCE)
+        return used
 
 
 def run(
@@ -986,17 +1020,6 @@ def _several(name: str, values: Any) -> Any:
     if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
         raise InputError("not values", source=SOURCE, where=name, found=values, expected="a list, a range or an array")
     return values
-
-
-def _distribution(key: str, given: Any) -> Any:
-    if isinstance(given, Mapping):
-        return given
-    if key == WHO_COMES:
-        return {"distribution": "discrete", "values": _several(key, given)}
-    if not isinstance(given, Iterable) or len(bounds := [*given]) != 2:
-        expected = "the lowest and the highest value, such as (100, 500)"
-        raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
-    return {"distribution": "uniform", "low": bounds[0], "high": bounds[1]}
 
 
 def _batch_folder(folder: str | Path | None, *, is_continued: bool) -> Path | None:

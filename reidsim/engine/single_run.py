@@ -442,7 +442,6 @@ def check_once(loaded: Scenario[Any]) -> str:
     InputError
         If a file, adversary or policy that the scenario names cannot be used.
     """
-    loaded.makers()
     kind = kind_of(loaded.scenario)
     study = kind.build(loaded)
     with locating(loaded.path):

@@ -141,16 +141,17 @@ class Amounts:
         `plans` is as in `PlannedAt`, possibly made at another value than `amount`. Outcomes are under the true payoff
         parameters. Means are over records, then over the draws of the study.
         """
+        parameters = self._study.scenario.measures.parameters
         if self._points is not None:
             truth, weights = self.economics(amount), self._study.world(0).weights.astype(np.int64)
-            return {policy: averages(plan.equilibrium(truth), weights) for policy, plan in plans.items()}
+            return {policy: averages(plan.equilibrium(truth), weights, parameters) for policy, plan in plans.items()}
         study = self._study_at(amount)
         kind, worlds = kind_of(study.scenario), [study.world(draw) for draw in range(study.draws)]
         found = {}
         for policy, choices in plans.items():
             defenders = [kind.policy(policy).defender(study, draw) for draw in range(study.draws)]
             each = [
-                averages(kind.outcome(study, world, *chosen), world.weights.astype(np.int64))
+                averages(kind.outcome(study, world, *chosen), world.weights.astype(np.int64), parameters)
                 for world, *chosen in zip(worlds, defenders, choices, strict=True)
             ]
             found[policy] = {name: float(np.mean([one[name] for one in each])) for name in each[0]}

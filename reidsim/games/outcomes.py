@@ -10,7 +10,7 @@ Measures of an outcome are means over records (`MEASURES`), and distributions of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Presence, Response, arrays_of
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.files import read_toml
+from reidsim.core.parameters import made
 from reidsim.core.registry import installed
 from reidsim.core.wording import WORDS, Measure, columns_of, measures_worded
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
@@ -341,7 +342,7 @@ SUCCESS_PROBABILITY, RECORD_RISK = _WORDED["record"].values()
 OWN_MEASURES = "reidsim.measures"
 
 
-def own_measure(name: str, part: Any) -> Measure:
+def own_measure(name: str, part: Any, values: Mapping[str, Any]) -> Measure:
     """Return a user-defined measure.
 
     Parameters
@@ -351,13 +352,15 @@ def own_measure(name: str, part: Any) -> Measure:
     part : object or class
         Object, or the class of one, with the texts ``label``, ``format`` and ``definition`` and a method
         ``compute(outcome, weights)``; see `Measure`.
+    values : mapping of str to object
+        Parameters of the class by name.
 
     Raises
     ------
     InputError
-        If one of them is missing.
+        If one of them is missing, or a parameter is invalid.
     """
-    found = part() if isinstance(part, type) else part
+    found = made(part, "compute", values, f"measures.parameters.{name}") if callable(part) else part
     texts: dict[str, Any] = {text: getattr(found, text, None) for text in WORDS[1:]}
     for text, value in texts.items():
         missing, where = not isinstance(value, str), f"measure {name!r}"
@@ -375,12 +378,16 @@ def own_measure(name: str, part: Any) -> Measure:
     return Measure(name, **texts, compute=compute)
 
 
-def own_measures() -> tuple[Measure, ...]:
-    """Return the measures of installed packages, and the measures that the user registered."""
-    return tuple(own_measure(name, part.load()) for name, part in installed(OWN_MEASURES).items())
+def own_measures(parameters: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[Measure, ...]:
+    """Return the measures of installed packages, and the measures that the user registered.
+
+    `parameters` are the parameters of measures, by name of the measure.
+    """
+    given = parameters or {}
+    return tuple(own_measure(name, part.load(), given.get(name, {})) for name, part in installed(OWN_MEASURES).items())
 
 
-def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
+def averages(outcome: Equilibrium, weights: Weights, parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """Return each measure of `MEASURES` and each user-defined measure for an outcome, by column name.
 
     Values are averages over records, one number per measure. Payoffs are in currency units per record.
@@ -392,12 +399,14 @@ def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
         Arrays of shape (n_rows,); a row represents one or several equal records.
     weights : ndarray of int64, shape (n_rows,)
         Number of records of each row.
+    parameters : mapping of str to mapping
+        Parameters of user-defined measures, by name of the measure.
 
     Returns
     -------
     dict of str to float
     """
-    measures = (*MEASURES, *own_measures())
+    measures = (*MEASURES, *own_measures(parameters))
     return {measure.column: measure.compute(outcome, weights) for measure in measures if measure.compute}
 
 

@@ -612,7 +612,7 @@ class DecisionSection(Section):
     Attributes
     ----------
     parameters
-        parameters of policies of your own, by the name of the policy; of a policy `package.module:name`, by `name`
+        parameters of policies of your own, by the name of the policy
     """
 
     parameters: dict[str, dict[str, Any]] = Field(default={})

@@ -220,7 +220,7 @@ def profile_of(
 
 
 def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
-    """Return the fields of a `Setting` that follow from section ``agents``, by name.
+    """Return the fields of a `Setting` that follow from sections ``agents`` and ``measures``, by name.
 
     With learning, the prior has one entry per adversary, in the order of `types_of`.
     """
@@ -231,7 +231,8 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
         learning = Learning(counts if len(priors) > 1 else counts[:, 0], rules.noticed)
     # Rules that have the same name in the section and in `Setting`.
     names = ("rounds", "mode", "enforcement", "participation", "foresees", "tolerance", "remembers")
-    return {"meeting": agents.together, "learning": learning, **{name: getattr(agents, name) for name in names}}
+    others = {"meeting": agents.together, "learning": learning, "measures": scenario.measures.parameters}
+    return {**others, **{name: getattr(agents, name) for name in names}}
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:

@@ -723,7 +723,7 @@ class Kind(ABC):
         There is one column per measure (`MEASURES`, then the user's); the index is ``policy``.
         """
         weights, columns = study.world(draw).weights, columns_of((*MEASURES, *own_measures()))
-        rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
+        rows = [averages(each, weights, study.scenario.measures.parameters) for each in equilibria.values()]
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns)
 
     def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from pydantic_core import to_jsonable_python
 
 from reidsim.adversaries.response import planners
+from reidsim.core.parameters import AMOUNTS, unwrapped, with_constructor
 from reidsim.core.registry import register
 from reidsim.games.outcomes import OWN_MEASURES, own_measure
-from reidsim.scenarios.parameters import AMOUNTS, with_constructor
-from reidsim.scenarios.registry import kinds
+from reidsim.scenarios.registry import kinds, object_at, part_name
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 D = TypeVar("D")
@@ -60,8 +60,7 @@ def planner(name: str) -> Callable[[D], D]:
 
     def decorate(part: D) -> D:
         register(planners.group, "planner", name, part, is_taken=name in planners)
-        with_constructor(part, *AMOUNTS)
-        return part
+        return with_constructor(part, *AMOUNTS)
 
     return decorate
 
@@ -104,8 +103,7 @@ def policy(name: str) -> Callable[[D], D]:
     def decorate(part: D) -> D:
         taken = any(name in kind.load().policies for kind in kinds.values())
         register("reidsim.policies", "policy", name, part, is_taken=taken)
-        with_constructor(part)
-        return part
+        return with_constructor(part)
 
     return decorate
 
@@ -126,7 +124,7 @@ def measure(name: str) -> Callable[[D], D]:
         Decorator of a class with the attributes ``label``, ``format`` (such as ``"{:.2f}"``) and ``definition``, and a
         method ``compute(outcome, weights)``, which returns a number. The outcome has arrays of shape (n_rows,), such as
         ``strategies``, ``risk`` and ``publisher_payoff``; the weights, shape (n_rows,), are the numbers of records of
-        the rows.
+        the rows. A class may have a nested pydantic model ``Parameters`` with defaults, as in `policy`.
 
     Raises
     ------
@@ -150,9 +148,9 @@ def measure(name: str) -> Callable[[D], D]:
 
     def decorate(part: D) -> D:
         columns = {each.column for kind in kinds.values() for each in kind.load().measures}
-        own_measure(name, part)
+        own_measure(name, part, {})
         register(OWN_MEASURES, "measure", name, part, is_taken=name in columns or name in _TAKEN)
-        return part
+        return with_constructor(part)
 
     return decorate
 
@@ -161,35 +159,46 @@ def measure(name: str) -> Callable[[D], D]:
 _TAKEN = frozenset((*RECORD_COLUMNS, "scenario", "point", "replication", "state", "error", "seed", "run", "round"))
 
 
-def written(part: object) -> tuple[str, dict[str, Any]] | None:
+def written(name: str, part: object, group: str) -> tuple[str, dict[str, Any]] | None:
     """Return the text that names a part in a scenario file, and the parameters of the part.
 
-    The text is ``package.module:name``, where the name is that of the part itself. For an object without a name, it is
-    that of its class, with the arguments of the class as parameters. An argument is the attribute of its name, or the
-    parameter of its name. None if there is no such name, the module is ``__main__``, or an object of the class with
-    these arguments has other attributes.
+    The text is ``package.module:object``, where the object is the part itself. For an object without a name, it is the
+    class, with the arguments of the class as parameters. An argument is the attribute of its name, or the parameter of
+    its name. For a ``functools.partial``, it is the class or function. The text begins with ``name=`` unless `name`,
+    the part's name in this scenario, is the object's own name. None if there is no such object, the module is
+    ``__main__``, or an object of the class with these arguments has other attributes. `group` is as in `load_part`.
     """
-    found = _reference(part)
-    if found is not None:
-        return found, {}
-    maker = _reference(type(part))
-    try:
-        known = dict(vars(part).get("parameters", {})) | vars(part)
-        arguments = {name: known[name] for name in inspect.signature(type(part)).parameters}
-        values = {name: value for name, value in to_jsonable_python(arguments).items() if value is not None}
-        same = vars(type(part)(**values)) == vars(part)
-    except Exception:
-        # Whatever a constructor or a comparison of the user's objects raises, the object cannot be made again.
-        return None
-    return (maker, values) if maker is not None and same else None
+    maker, values = unwrapped(part)
+    if _reference(maker) is None:
+        maker = type(part)
+        try:
+            known = dict(vars(part).get("parameters", {})) | vars(part)
+            values = {name: known[name] for name in inspect.signature(maker).parameters if known[name] is not None}
+            if vars(maker(**to_jsonable_python(values))) != vars(part):
+                return None
+        except Exception:
+            # Whatever a constructor or a comparison of the user's objects raises, the object cannot be made again.
+            return None
+    # Whether a process that loads the text registers the part depends on the module.
+    names, reference = {part_name(maker), part_name(maker, f"reidsim.{group}")}, _reference(maker)
+    prefix = "" if names == {name} else f"{name}="
+    return None if reference is None else (f"{prefix}{reference}", to_jsonable_python(values))
+
+
+def is_importable(part: object) -> bool:
+    """Return whether other processes can import the class or function of a part."""
+    maker, _ = unwrapped(part)
+    return _reference(maker if hasattr(maker, "__qualname__") else type(maker)) is not None
 
 
 def _reference(part: object) -> str | None:
-    """Return the reference ``package.module:name`` to an object, class or function.
+    """Return the reference ``package.module:object`` to an object, class or function.
 
-    None if it is not the value of a name in an imported module other than ``__main__`` and ``builtins``.
+    None if it is not an object of an imported module other than ``__main__`` and ``builtins``, or of a class of it.
     """
     module = getattr(part if hasattr(part, "__qualname__") else type(part), "__module__", "")
     if module not in sys.modules or module in ("__main__", "builtins"):
         return None
-    return next((f"{module}:{name}" for name, value in vars(sys.modules[module]).items() if value is part), None)
+    home = sys.modules[module]
+    paths = (getattr(part, "__qualname__", ""), *vars(home))
+    return next((f"{module}:{path}" for path in paths if object_at(home, path) is part), None)

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, partial, reduce
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -28,10 +28,10 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainVal
 from pydantic_core import CoreSchema, core_schema
 
 from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first
-from reidsim.core.registry import Registry, installed
+from reidsim.core.parameters import has_method, made, unwrapped
+from reidsim.core.registry import Registry, installed, registered
 from reidsim.games.cross_play import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.scenarios.parameters import has_method, made
 from reidsim.scenarios.schema import Count, ReadIf
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
@@ -192,10 +192,9 @@ class OwnPolicy(Policy):
             If the object cannot be made, or is not a policy.
         """
         own, section = study.loaded.part("policies", self.name, self.where), self.where.partition(".")[0]
-        name = short_name(self.name)
         with one_line_errors("cannot be made", self.name, self.where):
-            values = getattr(getattr(study.scenario, section), "parameters", {}).get(name, {})
-            own = made(own, "choose", values, f"{section}.parameters.{name}")
+            values = getattr(getattr(study.scenario, section), "parameters", {}).get(self.name, {})
+            own = made(own, "choose", values, f"{section}.parameters.{self.name}")
         if not has_method(own, "choose"):
             raise InputError("not a policy", where=self.where, found=self.name, expected="an object with choose(game)")
         bound = super().defender(study, draw)
@@ -340,9 +339,10 @@ def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
     return policy.k or int(k)  # type: ignore[arg-type] # an int, as checked
 
 
-Group = Literal["adversaries", "policies", "kinds"]
+Group = Literal["adversaries", "policies", "kinds", "measures"]
 DEFAULT_KIND = "tables"
-_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+# A reference to an object of a module, after the part's own name if it has another one than the object.
+_OBJECT = re.compile(r"(?:[^:=]+=)?[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 kinds: Registry[EntryPoint] = Registry("kind of scenario", "reidsim.kinds")
 for _name, _object in {
@@ -364,7 +364,7 @@ _BESIDE_SCENARIOS: set[str] = set()
 
 
 def names_object(name: object) -> bool:
-    """Return whether a name has the form ``module:object``.
+    """Return whether a name has the form ``module:object`` or ``name=module:object``.
 
     An example is ``mypackage.adversaries:patient``.
     """
@@ -402,9 +402,20 @@ class PartName:
         raise self.registry.unknown(name, otherwise=", or package.module:object")
 
 
-def short_name(name: str) -> str:
-    """Return the name of a part without its module: ``Appetite`` for ``wards.parts:Appetite``."""
-    return name.rpartition(":")[2]
+def part_name(part: Any, group: str = "") -> str:
+    """Return the name of a user-defined part in scenarios and results.
+
+    It is the name under which the user registered the part in the entry point group `group`, if given, else its
+    attribute ``name``, else the name of its class or function.
+    """
+    maker, _ = unwrapped(part)
+    known = next((name for name, each in registered(group).items() if each.part is maker), getattr(maker, "name", None))
+    return known if known and isinstance(known, str) else getattr(maker, "__name__", type(maker).__name__)
+
+
+def object_at(module: Any, path: str) -> Any:
+    """Return the object at a path such as ``Outer.Inner`` in a module; None if there is none."""
+    return reduce(lambda found, name: getattr(found, name, None), path.split("."), module)
 
 
 def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Any:
@@ -449,26 +460,6 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
         return find_kind(content.get("game", DEFAULT_KIND), path.parent, allow_code=allow_code)
 
 
-def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
-    """Refuse a part in a module that a scenario names, unless it is allowed.
-
-    Nothing is imported. Parts of installed packages pass. `where` is the key that has the name, for the message.
-
-    Raises
-    ------
-    InputError
-        Explains how to allow it.
-    """
-    if not allow_code and ":" in name and name not in installed(f"reidsim.{group}"):
-        raise InputError(
-            "code that a scenario names is not run unless that is allowed",
-            where=where,
-            found=name,
-            expected="the option --allow-code, or allow_code=True in Python",
-            hint="allow it only if you trust whoever wrote the module",
-        )
-
-
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
     """Return a user-defined object, class or function by its name in a scenario.
 
@@ -476,9 +467,10 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
 
     Parameters
     ----------
-    group : {"adversaries", "policies", "kinds"}
+    group : {"adversaries", "policies", "kinds", "measures"}
     name : str
-        Name of an entry point of an installed package, or ``package.module:factory``.
+        Name of an entry point of an installed package, or ``package.module:factory``, after ``name=`` if the part has
+        another name in the scenario.
     where : str
         Key path of the scenario, for error messages.
     folder : Path
@@ -491,7 +483,7 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     InputError
         If there is no such part, it cannot be imported, or it is not allowed.
     """
-    known, (module, separator, attribute) = installed(f"reidsim.{group}"), name.partition(":")
+    known, (module, separator, attribute) = installed(f"reidsim.{group}"), name.rpartition("=")[2].partition(":")
     if name in known:
         with one_line_errors("cannot be imported", name, where):
             part = known[name].load()
@@ -499,14 +491,21 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
         expected, hint = f"one of {listed(known)}" if known else "package.module:factory", nearest(name, known)
         raise InputError("no such part is installed", where=where, found=name, expected=expected, hint=hint)
     else:
-        refuse_code(group, name, where=where, allow_code=allow_code)
-        found, expected = _module(module, name, where=where, folder=folder), f"{attribute} in {module}"
-        refuse_first((not hasattr(found, attribute), "the module has no such object", where, name, expected))
-        part = getattr(found, attribute)
+        problem = "code that a scenario names is not run unless that is allowed"
+        allowing = "the option --allow-code, or allow_code=True in Python, if you trust the author of the module"
+        refuse_first((not allow_code, problem, where, name, allowing))
+        part = object_at(_module(module, name, where=where, folder=folder), attribute)
+        problem, expected = "the module has no such object", f"{attribute} in {module}"
+        refuse_first((part is None, problem, where, name, expected))
     defined_in = _module_of(part).partition(".")[0]
     if defined_in != __name__.partition(".")[0]:
         _IN_USE[name] = defined_in
     return part
+
+
+def is_beside_scenario(part: object) -> bool:
+    """Return whether the module of a part was imported from the folder of a scenario."""
+    return _module_of(part).partition(".")[0] in _BESIDE_SCENARIOS
 
 
 def fault_of_parts(error: Exception) -> InputError | None:

@@ -5,12 +5,14 @@ its values: the text of its files, with comments, and the sources of its recipes
 has them, so that a report can cite them after the files change or disappear.
 
 If the name of an adversary (``adversary.planner``) or of a policy is a key of the objects passed in Python, the object
-is used: an adversary or policy, or a class or function that makes one.
+is used: an adversary or policy, or a class or function that makes one. References to objects of modules in a file are
+replaced by names when it is loaded, so that names are equal in both cases.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import re
@@ -28,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.response import Adversary, Amount, OneShotAdversary, Register, planners
-from reidsim.core.errors import InputError, locating, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, locating, refuse_first, require_among
 from reidsim.core.files import (
     BUNDLED,
     PrivateFolder,
@@ -42,6 +44,7 @@ from reidsim.core.files import (
     require_shallow,
     resolve,
 )
+from reidsim.core.parameters import checked_parameters, has_method, made
 from reidsim.core.registry import register, registered
 from reidsim.core.tables import pandas_table, text_table, write_text_table
 from reidsim.core.validation import (
@@ -51,6 +54,7 @@ from reidsim.core.validation import (
     toml_text,
     validated,
     validated_after,
+    value_at,
     value_if_any,
     with_texts,
 )
@@ -60,20 +64,19 @@ from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Counts, Population
 from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection
 from reidsim.scenarios.hierarchies import hierarchy_section
-from reidsim.scenarios.parameters import has_method, made
-from reidsim.scenarios.parts import written
+from reidsim.scenarios.parts import measure, written
 from reidsim.scenarios.registry import (
     MADE,
     Group,
     find_kind,
+    is_beside_scenario,
     kinds,
     load_part,
     made_by,
     names_object,
     one_line_errors,
-    refuse_code,
+    part_name,
     scenario_kind,
-    short_name,
 )
 from reidsim.scenarios.schema import ScenarioHead, has_key, unread_keys
 
@@ -115,7 +118,20 @@ _MOST_EXTENDED = 20
 _VALUES_BY_KEY = re.compile(r"(?:sweep\.values|uncertainty\.parameters)\.(.+)")
 _VALUES_OF_KEY = re.compile(r"stress\.(?:beliefs\.\d+\.(?:true|believed)|map\.[^.]+\.values)")
 
+# Group of the parts that a key names, by the last part of the key path.
+_NAMED_BY: dict[str, Group] = {"planner": "adversaries", "policies": "policies", "own": "measures"}
+# Sections that may name a measure.
+_WITH_MEASURES = ("measures", "stress", "sweep", "uncertainty")
+# Method of a part, by group.
+_METHODS = {"adversaries": "respond", "policies": "choose", "measures": "compute"}
+_SIGNATURES = {"adversaries": "respond(linkage, rows)", "policies": "choose(game)"}
+
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
+
+
+# A user-defined part that a scenario names: its group, its name, the key path that names it, the key path of its
+# parameters, and the parameters by name.
+_OwnPart = tuple[Group, str, str, str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +155,8 @@ class Scenario(Generic[S_co]):
     allow_code : bool
         Whether modules that the scenario names may be imported; entry points of installed packages always may.
     objects : mapping
-        Python objects by name that replace user-defined adversaries and policies.
+        User-defined parts by name: objects that were passed in Python, and references to objects of modules, such as
+        ``package.module:object``, which names in the content replace.
     place : PrivateFolder, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     library : str
@@ -244,11 +261,41 @@ class Scenario(Generic[S_co]):
         }
         override(content, changes)
         schema = scenario_kind(content, self.path, allow_code=self.allow_code).schema
-        scenario: Any = validated_after(changes, schema, content, self.path, seed_given=seed_given, names=self.objects)
-        changed = replace(self, scenario=scenario, content=content)
+        named = self._resolved(content)
+        scenario: Any = validated_after(
+            changes, schema, named.content, self.path, seed_given=seed_given, names=named.objects
+        )
+        changed = replace(named, scenario=scenario)
         changed._refuse_unread(self.content, changes, own or {}, also_read)
-        changed.refuse_code()
+        changed.check_parts()
         return changed
+
+    def _resolved(self, content: Mapping[str, Any]) -> Self:
+        """Return the scenario with other content, not validated, in which names replace references to modules.
+
+        If code is not allowed, references remain, and nothing is imported. Measures are registered.
+
+        Raises
+        ------
+        InputError
+            If a part cannot be imported, or another part has its name.
+        """
+        objects = dict(self.objects)
+
+        def name_of(group: Group, where: str, text: str) -> str:
+            if not (self.allow_code and names_object(text)):
+                return text
+            part = load_part(group, text, where=where, folder=self.folder, allow_code=True)
+            name = text.rpartition("=")[0] or part_name(part, f"reidsim.{group}")
+            if group == "measures":
+                measure(name)(part)
+            is_other, expected = objects.setdefault(name, text) != text, "another name, as NAME=package.module:object"
+            refuse_first((is_other, "two objects have the same name", where, name, expected))
+            return name
+
+        with locating(self.path):
+            named = with_part_names(content, name_of)
+        return replace(self, content=named, objects=objects)
 
     def __repr__(self) -> str:
         names = ", ".join(self.content.get("attributes", ()))
@@ -268,7 +315,7 @@ class Scenario(Generic[S_co]):
         Hashes replace the names of files, and references replace Python objects.
         """
         values = self.scenario.model_dump(mode="json", by_alias=True)
-        return hashed_files(self.named_objects(values, required=False), self.folder)
+        return hashed_files(self.named_objects(values, lambda name, part: (name, id(part))), self.folder)
 
     @property
     def in_memory(self) -> dict[str, Any]:
@@ -277,87 +324,80 @@ class Scenario(Generic[S_co]):
         They are the registered adversaries and policies whose name is a text of the scenario, such as a value of a
         sweep, and the objects passed with the scenario.
         """
-        texts = list[str]()
-        with_texts(self.content, texts.append)
-        known = {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
-        return {name: known[name].part for name in texts if name in known} | dict(self.objects)
+        words, known = _words(self.content), {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
+        parts = {name: each.part for name, each in known.items() if name in words} | dict(self.objects)
+        return {name: part for name, part in parts.items() if not isinstance(part, str)}
 
-    def named_objects(self, content: Mapping[str, Any], key: str = "", *, required: bool = True) -> dict[str, Any]:
+    def named_objects(
+        self, content: Mapping[str, Any], otherwise: Callable[[str, Any], Any] | None = None
+    ) -> dict[str, Any]:
         """Return content with references to modules in place of names of parts in memory.
 
-        A reference is text such as ``package.module:name``. Arguments of an object without a name in its module are
-        written as parameters of its class; see `written`. If references are not required, a part without one becomes a
-        pair of its name and identity. `key` is the last key above the content.
+        A reference is text such as ``package.module:object``. Arguments of an object without a name in its module are
+        written as parameters of its class; see `written`. Registered measures that the content names are listed in
+        section ``measures``. `otherwise` returns the value in place of a part without a reference, given the part's
+        name and the part.
 
         Raises
         ------
         InputError
-            If references are required, and a part has none.
+            If a part has no reference, and `otherwise` is not given.
         """
-        named = {
-            name: self.named_objects(value, name, required=required) if isinstance(value, Mapping) else value
-            for name, value in content.items()
-        }
-        planner, policies = content.get("planner"), content.get("policies")
-        if isinstance(planner, str):
-            named["planner"], own = self._written(planner, "planner", required=required)
-            given = {**own, **content.get("parameters", {})}
-            named |= {"parameters": given} if given else {}
-        if isinstance(policies, list) and all(isinstance(name, str) for name in policies):
-            both = [self._written(name, "policies", required=required) for name in policies]
-            named["policies"] = [found for found, _ in both]
-            require_distinct(
-                "policies are equal in a scenario file", named["policies"], source=SOURCE, where="policies"
-            )
-            parameters = content.get("parameters", {})
-            each = {
-                short_name(str(found)): {**own, **parameters.get(short_name(name), {})}
-                for name, (found, own) in zip(policies, both, strict=True)
-            }
-            filled = {name: own for name, own in each.items() if own}
-            named |= {"parameters": filled} if filled and key == self._kind.decider else {}
+        arguments = list[tuple[str, Group, str, Mapping[str, Any]]]()
+
+        def text_of(group: Group, where: str, name: str) -> Any:
+            known = {name: each.part for name, each in registered(f"reidsim.{group}").items()} | dict(self.objects)
+            if isinstance(part := known.get(name, name), str):
+                return part
+            section, (text, values) = where.rpartition(".")[0], written(name, part, group) or ("", {})
+            # The parameters of a section apply to all values of a sweep.
+            if not text or (values and section.startswith(("sweep.", "uncertainty."))):
+                problem = "a scenario file cannot name this; move it to a module such as parts.py, and import it"
+                expected = "a class or function of a module, or an object with the arguments of its class as attributes"
+                refuse_first((otherwise is None, problem, where, part, expected), source=SOURCE)
+                return otherwise and otherwise(name, part)
+            if values and section != "stress":
+                arguments.append((section, group, name, values))
+            return text
+
+        words = _words([content.get(section) for section in _WITH_MEASURES])
+        measures = content.get("measures", {})
+        if own := [*measures.get("own", ()), *(name for name in registered(OWN_MEASURES) if name in words)]:
+            content = {**content, "measures": {**measures, "own": [*dict.fromkeys(own)]}}
+        named: dict[str, Any] = with_part_names(content, text_of)
+        for where, group, name, values in arguments:
+            section = value_at(named, where)
+            given = section.get("parameters", {})
+            each = {**values, **(given if group == "adversaries" else given.get(name, {}))}
+            section["parameters"] = each if group == "adversaries" else {**given, name: each}
         return named
-
-    def _written(self, name: str, where: str, *, required: bool) -> tuple[Any, dict[str, Any]]:
-        """Return the text that names a part in a file, and its arguments; see `named_objects`.
-
-        `name` is the part's name in this scenario, and `where` the key that has it.
-        """
-        if name not in (parts := self.in_memory):
-            return name, {}
-        found = written(parts[name])
-        if found is None and required:
-            raise InputError(
-                "a scenario file cannot name this",
-                source=SOURCE,
-                where=where,
-                found=parts[name],
-                expected="a class or function of a module, or an object that keeps the arguments of such a class as "
-                "attributes of the same names",
-                hint="move it from the script or notebook to a file such as parts.py, and import it",
-            )
-        return found or ((name, id(parts[name])), {})
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with registered parts.
 
         A scenario with a temporary folder, or of a user-defined kind, is pickled as plain data, which `__setstate__`
-        validates again. Processes that read a pickle register the same measures.
+        validates again. Processes that read a pickle register the same measures; modules in the folder of a scenario
+        are imported by its references.
         """
         own_kind = names_object(self.content.get("game"))
         plain = {"scenario": None} if own_kind or self.place else {}
-        allowed = {"allow_code": self.allow_code or own_kind}
-        former = None if self.place is None else Path(self.place.name)
-        state = {"objects": self.in_memory, "measures": registered(OWN_MEASURES), "former": former}
-        return {**self.__dict__, **plain, **allowed, **state}
+        measures = {name: each for name, each in registered(OWN_MEASURES).items() if not is_beside_scenario(each.part)}
+        return {
+            **self.__dict__,
+            "allow_code": self.allow_code or own_kind,
+            "objects": {**self.objects, **self.in_memory},
+            "measures": measures,
+            "former": None if self.place is None else Path(self.place.name),
+            **plain,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state, with paths in the copy of the temporary folder, and register the user's measures.
 
         For a user-defined kind, its module is imported.
         """
-        for name, measure in state.pop("measures").items():
-            register(OWN_MEASURES, "measure", name, measure.part)
+        for name, each in state.pop("measures").items():
+            register(OWN_MEASURES, "measure", name, each.part)
         if (former := state.pop("former")) is not None:
 
             def moved(text: str) -> str:
@@ -366,6 +406,8 @@ class Scenario(Generic[S_co]):
 
             state |= {"path": Path(moved(str(state["path"]))), "content": with_texts(state["content"], moved)}
         self.__dict__.update(state)
+        for name in {*self.content.get("measures", {}).get("own", ())} & {*self.objects}:
+            measure(name)(self.part("measures", name, "measures.own"))
         if self.scenario is None:
             schema = scenario_kind(self.content, self.path, allow_code=self.allow_code).schema
             self.__dict__["scenario"] = validated(schema, self.content, self.path, self.objects)
@@ -376,9 +418,10 @@ class Scenario(Generic[S_co]):
         It is the Python object of this name, if one was passed with the scenario; otherwise, see `load_part`. `where`
         is the key that has the name, for messages.
         """
-        if name in self.objects:
-            return self.objects[name]
-        return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
+        part = self.objects.get(name, name)
+        if not isinstance(part, str):
+            return part
+        return load_part(group, part, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
     def _kind(self) -> Any:
@@ -386,57 +429,72 @@ class Scenario(Generic[S_co]):
         return MADE.get(type(self.scenario)) or find_kind(getattr(self.scenario, "game", None))
 
     @property
-    def _own_parts(self) -> dict[str, tuple[Group, str]]:
-        """Group and key path of each user-defined part, by its name in the scenario.
-
-        Parts are kinds, adversaries and policies.
-        """
+    def _own_parts(self) -> Iterator[_OwnPart]:
+        """The user-defined parts that the scenario names: kinds, adversaries, policies and measures."""
         scenario: Any = self.scenario
-        kind = self._kind
-        defaults = {"adversary": getattr(scenario, "adversary", None)}
+        kind, given = self._kind, scenario.measures
         game = str(getattr(scenario, "game", kind.name))
-        found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
-        for where, section in {**defaults, **scenario.every_adversary}.items():
-            planner = getattr(section, "planner", "one-shot")
-            if planner not in planners:
-                found.setdefault(planner, ("adversaries", f"{where}.planner"))
-        for policy in kind.policies_of(scenario) if kind.decides else ():
-            if policy not in kind.policies:
-                found.setdefault(policy, ("policies", f"{kind.decider}.policies"))
-        return found
+        if game not in kinds:
+            yield "kinds", game, "game", "", {}
+        for where, section in {"adversary": getattr(scenario, "adversary", None), **scenario.every_adversary}.items():
+            name = getattr(section, "planner", "one-shot")
+            if name not in planners:
+                yield "adversaries", name, f"{where}.planner", f"{where}.parameters", section.parameters
+        for name in kind.policies_of(scenario) if kind.decides else ():
+            if name not in kind.policies:
+                values = getattr(getattr(scenario, kind.decider), "parameters", {}).get(name, {})
+                yield "policies", name, f"{kind.decider}.policies", f"{kind.decider}.parameters.{name}", values
+        for name in dict.fromkeys((*given.own, *given.parameters)):
+            yield "measures", name, "measures", f"measures.parameters.{name}", given.parameters.get(name, {})
 
-    def refuse_code(self) -> None:
-        """Refuse a scenario that names code which may not run; import nothing.
+    def check_parts(self) -> None:
+        """Refuse code that may not run, names that belong to two parts, and invalid parameters of parts.
 
         Raises
         ------
         InputError
             Names the file and the key.
         """
-        own, section = self._own_parts, self._kind.decider
-        for name, (group, where) in own.items():
-            with locating(self.path):
-                refuse_code(group, name, where=where, allow_code=self.allow_code or name in self.objects)
-        policies = [short_name(name) for name, (group, _) in own.items() if group == "policies"]
+        kind, section = self._kind, self._kind.decider
+        taken = next((name for name in self.objects if name in planners or name in kind.policies), None)
+        refuse_first((taken, "a part of reidsim has this name", None, taken, "another name"), source=self.path)
+        self.own_parameters()
+        policies = [name for group, name, *_ in self._own_parts if group == "policies"]
         given = getattr(getattr(self.scenario, section, None), "parameters", {})
         problem, otherwise = "no policy of your own has this name", "a policy of your own in policies"
         require_among(problem, given, policies, otherwise=otherwise, source=self.path, where=f"{section}.parameters")
 
+    def own_parameters(self) -> dict[str, Any]:
+        """Return the parameters of user-defined parts, defaults of their classes included, by key path.
+
+        Raises
+        ------
+        InputError
+            If a part may not be imported, its import fails, or a parameter is invalid.
+        """
+        with locating(self.path):
+            return {
+                f"{key}.{field}": value
+                for group, name, where, key, values in self._own_parts
+                if group in _METHODS
+                for field, value in checked_parameters(
+                    self.part(group, name, where), _METHODS[group], values, key
+                ).items()
+            }
+
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all user-defined parts; return the origin of each, by name.
 
-        Parts are adversaries, policies and the kind. The origin is the module, package and version; see `made_by`.
+        Parts are adversaries, policies, measures and the kind. The origin is the module, package and version; see
+        `made_by`.
 
         Raises
         ------
         InputError
             If a part may not be imported, or its import fails.
         """
-        made = {}
-        for name, (group, where) in self._own_parts.items():
-            with locating(self.path):
-                made[name] = made_by(self.part(group, name, where))
-        return made
+        with locating(self.path):
+            return {name: made_by(self.part(group, name, where)) for group, name, where, *_ in self._own_parts}
 
     @property
     def origins(self) -> Mapping[str, Any]:
@@ -461,18 +519,19 @@ class Scenario(Generic[S_co]):
         """
         return replace(self, scenario=self.scenario.model_copy(update=sections))
 
-    def with_content(self, content: dict[str, Any]) -> Self:
-        """Return the scenario of the same kind with other content, validated.
+    def with_content(self, content: Mapping[str, Any], schema: Any = None) -> Self:
+        """Return the scenario with other content, validated.
 
-        Python objects passed with the scenario are kept.
+        Python objects passed with the scenario are kept. `schema` is that of the kind; by default, it is unchanged.
 
         Raises
         ------
         InputError
             As `load` does.
         """
-        scenario = validated(type(self.scenario), content, self.path, self.objects)
-        return replace(self, scenario=scenario, content=content)
+        named = self._resolved(content)
+        scenario = validated(schema or type(self.scenario), named.content, self.path, named.objects)
+        return replace(named, scenario=scenario)
 
     def unread(self) -> list[str]:
         """Return the key paths that no point of the scenario reads, sorted.
@@ -855,9 +914,9 @@ def planner(
         If the gain or cost of a sequential attack differs between records, or a user-defined planner cannot be made or
         does not support bounded rationality.
     """
-    name, where = section.planner, "adversary" if section.planner in loaded.objects else "adversary.planner"
+    name, where = section.planner, "adversary.planner"
     own: Any
-    if name in planners and name not in loaded.objects:
+    if name in planners:
         own = planners[name].make(section, gain, cost, Register(coverage, registry_size))
     else:
         own = loaded.part("adversaries", name, where)
@@ -872,6 +931,24 @@ def planner(
             problem = "respond and weigh of OneShotAdversary cannot be replaced"
             refuse_first((replaced != usual, problem, where, name, "another base class"))
     return section.erring(own, "adversary.rationality")
+
+
+def with_part_names(content: Any, change: Callable[[Group, str, str], Any], key: str = "") -> Any:
+    """Return plain data in which `change` has replaced the names of adversaries, policies and measures.
+
+    `change` is called with the group of the part, the key path and the name. `key` is the key path of the content.
+    """
+    if isinstance(content, Mapping):
+        return {name: with_part_names(value, change, f"{key}.{name}".lstrip(".")) for name, value in content.items()}
+    if (group := _NAMED_BY.get(key.rpartition(".")[2])) is not None:
+        return with_texts(content, partial(change, group, key))
+    return [with_part_names(value, change, key) for value in content] if isinstance(content, list) else content
+
+
+def _words(content: object) -> set[str]:
+    """Return the texts and keys of plain data, and their parts between dots."""
+    text = json.dumps(content, ensure_ascii=False, default=str)
+    return {*text.split('"'), *re.split(r'[".]', text)}
 
 
 SOURCE = "Scenario"
@@ -920,7 +997,7 @@ class InMemory:
         if last == "planner" and isinstance(value, list | tuple):
             return [self.plain(each, key) for each in value]
         if last == "planner" and not isinstance(value, str | Mapping):
-            return self._named(value, key, "respond(linkage, rows)", planners.group)
+            return self._named(value, key)
         if last == "policies":
             entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
             # A sweep over policies has lists of them.
@@ -929,7 +1006,7 @@ class InMemory:
                 if isinstance(each, str)
                 else self.plain(each, key)
                 if isinstance(each, list | tuple)
-                else self._named(each, key, "choose(game)", "reidsim.policies")
+                else self._named(each, key)
                 for each in entries
             ]
         if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
@@ -962,35 +1039,31 @@ class InMemory:
             return str(hierarchy)
         section = self.plain(hierarchy, key := f"attributes.{column}.hierarchy")
         if "file" not in section:
-            expected = "a DataFrame, a Hierarchy or a file"
-            raise InputError(
-                "not a table of values and levels", source=SOURCE, where=key, found=hierarchy, expected=expected
-            )
+            problem, expected = "not a table of values and levels", "a DataFrame, a Hierarchy or a file"
+            raise InputError(problem, source=SOURCE, where=key, found=hierarchy, expected=expected)
         return str(section["file"])
 
-    def _named(self, part: Any, key: str, method: str, group: str) -> str:
-        """Return the name of a user-defined object, and keep it in `objects`.
+    def _named(self, part: Any, key: str) -> str:
+        """Return the name of a user-defined object, and keep it in `objects`; see `part_name`.
 
-        The name is the one under which it is registered in `group`, its attribute ``name``, or that of its class or
-        function. The object has a method, or is a class or function that makes such an object. `method` is its name and
-        arguments, such as ``choose(game)``; `key` is for messages.
+        The object has the method of an adversary or policy, or is a class or function that makes such an object. `key`
+        is the key path that names it.
 
         Raises
         ------
         InputError
             If the object has no such method, or another object has its name.
         """
-        if not has_method(part, method.partition("(")[0]) and not callable(part):
-            expected = f"a name, or an object with a method {method}"
+        group = _NAMED_BY[key.rpartition(".")[2]]
+        if not has_method(part, _METHODS[group]) and not callable(part):
+            expected = f"a name, or an object with a method {_SIGNATURES[group]}"
             raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
-        for name, known in registered(group).items():
-            if known.part is part:
-                return name
-        own = getattr(part, "__name__", type(part).__name__)
-        name = str(getattr(part, "name", own)) if not isinstance(part, type) else own
-        if self.objects.setdefault(name, part) is not part:
-            hint = "an attribute `name` distinguishes objects of one class"
-            raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
+        name = part_name(part, f"reidsim.{group}")
+        # An object replaces a reference of the same name.
+        known, expected = self.objects.get(name, ""), "an attribute `name` of one of them"
+        is_other = known is not part and not isinstance(known, str)
+        refuse_first((is_other, "two objects have the same name", key, name, expected), source=SOURCE)
+        self.objects[name] = part
         return name
 
     def _recipe(self, population: Population | pd.DataFrame, key: str) -> str:

@@ -915,6 +915,24 @@ def _with_defaults(own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
     return merged({key: value for key, value in defaults.items() if key not in left_out}, own)
 
 
+class MeasuresSection(Section):
+    """Measures of your own, which are columns of results.
+
+    Attributes
+    ----------
+    own
+        measures that a scenario file provides: names, or `package.module:object`
+    parameters
+        parameters of measures of your own, by the name of the measure
+    """
+
+    own: Annotated[tuple[Text, ...], distinct("measure given twice")] = ()
+    parameters: dict[str, dict[str, Any]] = Field(default={})
+
+
+_DECIDED = ReadIf(lambda section, scenario: not {"publisher", "subjects"}.isdisjoint(vars(scenario)), "with policies")
+
+
 class ScenarioHead(Section):
     """Keys of every scenario.
 
@@ -934,6 +952,8 @@ class ScenarioHead(Section):
         batch of runs over values drawn from distributions of keys
     kept
         columns that `reidsim share --keep` copies and that no outsider knows, by column
+    measures
+        measures of your own
     stress
         analyses that `reidsim stress` performs
     """
@@ -945,6 +965,7 @@ class ScenarioHead(Section):
     sweep: SweepSection | None = None
     uncertainty: UncertaintySection | None = None
     kept: dict[str, KeptSection] = Field(default={})
+    measures: Annotated[MeasuresSection, _DECIDED] = MeasuresSection()
     stress: StressSection | None = None
 
     # Conditions that depend on other sections than the key's own, by pattern of the key path; see `ReadIf`.

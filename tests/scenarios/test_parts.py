@@ -123,7 +123,7 @@ SWEEP = "[sweep.values]\n'economics.loss' = [100, 300]\n"
 
 def test_an_own_policy_plays_what_it_says(world):
     own = reidsim.run(world(), overrides={"publisher.policies": ["ours:Coarsest", "suppress-all"]}, allow_code=True)
-    assert (own.summary.loc["ours:Coarsest", MEASURES] == own.summary.loc["suppress-all", MEASURES]).all()
+    assert (own.summary.loc["Coarsest", MEASURES] == own.summary.loc["suppress-all", MEASURES]).all()
 
 
 @pytest.mark.deep
@@ -131,7 +131,7 @@ def test_a_batch_in_processes_is_rerun_resumed_and_reported(world, tmp_path):
     path, folder = world(more=SWEEP), tmp_path / "batch"
     first = reidsim.run_batch(path, executor="processes", workers=2, allow_code=True, folder=folder)
     assert set(first.runs["state"]) == {"complete"}
-    assert first.manifest["parts"] == {"ours:Timid": {"module": "ours"}}
+    assert first.manifest["parts"] == {"Timid": {"module": "ours"}}
     runner = CliRunner()
     again = ["rerun", str(folder), "--run", "1/0"]
     refused = runner.invoke(app, again)
@@ -218,8 +218,8 @@ def test_calls_in_python_refuse_an_own_policy_too(world, call):
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ("WrongShape", r"policy 'ours:WrongShape': choose: not a release for each record; .* expected .* \(6,\)"),
-        ("OutOfRange", r"policy 'ours:OutOfRange': choose: no such release; found 6; expected 0 to 5, or -1"),
+        ("WrongShape", r"policy 'WrongShape': choose: not a release for each record; .* expected .* \(6,\)"),
+        ("OutOfRange", r"policy 'OutOfRange': choose: no such release; found 6; expected 0 to 5, or -1"),
     ],
 )
 def test_what_an_own_policy_chooses_is_checked(world, policy, message):

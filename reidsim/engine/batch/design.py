@@ -244,7 +244,7 @@ def scenarios_at(loaded: Scenario[Any], design: Design) -> Iterator[Scenario[Any
         values = design.values(point)
         try:
             found = at_point(loaded, values)
-            found.refuse_code()
+            found.check_parts()
         except InputError as error:
             shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
             hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
@@ -252,33 +252,13 @@ def scenarios_at(loaded: Scenario[Any], design: Design) -> Iterator[Scenario[Any
         yield found
 
 
-def check_points(loaded: Scenario[Any], design: Design) -> None:
+def check_points(loaded: Scenario[Any], design: Design) -> dict[str, dict[str, str]]:
     """Check that the scenario is valid at every point; see `scenarios_at`.
 
-    An `InputError` is raised at the first invalid point.
+    Return the origins of the user-defined parts that any point names, by name of the part; see `Scenario.makers`. An
+    `InputError` is raised at the first invalid point.
     """
-    for _ in scenarios_at(loaded, design):
-        pass
-
-
-def makers_of(loaded: Scenario[Any], design: Design) -> dict[str, dict[str, str]]:
-    """Import the user-defined parts that any point names; return their origins.
-
-    The result is a dict of origins by name of the part.
-
-    Parts are adversaries, policies and the kind. An origin has module, package and version; see `made_by`.
-
-    Raises
-    ------
-    InputError
-        If a module cannot be imported.
-    """
-    # Numeric values cannot name a module, so keys with only numeric values are skipped.
-    others = [key for key, column in design.columns.items() if all(isinstance(value, int | float) for value in column)]
-    made: dict[str, dict[str, str]] = {}
-    for point in np.unique(design.alike(others)).tolist():
-        made |= at_point(loaded, design.values(point)).makers()
-    return made
+    return {name: origin for found in scenarios_at(loaded, design) for name, origin in found.makers().items()}
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:

@@ -28,7 +28,6 @@ from reidsim.adversaries.knowledge.groups import RECIPES
 from reidsim.core.errors import InputError, listed
 from reidsim.core.files import BUNDLED, bundled_folder, data_file, read_toml, require_parquet_fits
 from reidsim.core.interrupts import tell_kept
-from reidsim.core.validation import validated
 from reidsim.engine.batch.design import Design, RunOutcome, RunTask, at_point, code_version, error_line
 from reidsim.engine.batch.statistics import batch_tables
 from reidsim.engine.results import (
@@ -330,8 +329,8 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Sce
         not, or cannot, be imported.
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
-    scenario = validated(scenario_kind(content, path, allow_code=allow_code).schema, content, path)
-    return Scenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}), allow_code)
+    start = Scenario[Any](manifest["scenario"], path, None, content, manifest.get("origins", {}), allow_code)
+    return start.with_content(content, scenario_kind(content, path, allow_code=allow_code).schema)
 
 
 def read_runs(folder: Path, manifest: Mapping[str, Any], design: Design, tasks: Iterable[RunTask]) -> pd.DataFrame:

@@ -39,7 +39,6 @@ from reidsim.engine.batch.design import (
     design_of,
     has_numbered_replications,
     is_batch,
-    makers_of,
     tasks_of,
 )
 from reidsim.engine.batch.executors import AutomaticExecutor, Executor
@@ -123,8 +122,7 @@ def run_job(
     """
     loaded = work.loaded
     design = design_of(loaded)
-    check_points(loaded, design)
-    makers = makers_of(loaded, design)
+    makers = check_points(loaded, design)
     _, clock, report = results.begun(loaded, progress)
     # Processes of a batch share the temporary folder, which `loaded` keeps.
     work = replace(work, loaded=replace(loaded, path=loaded.path.absolute(), place=None))
@@ -422,7 +420,7 @@ def rerun(
         expected = "a results folder of a batch from reidsim run"
         raise InputError("a run of cross-play cannot be repeated alone", source=folder, expected=expected)
     loaded = scenario or store.scenario_of(manifest, allow_code=allow_code)
-    if results.scenario_hash(loaded.content) != manifest["scenario_hash"]:
+    if results.scenario_hash(results.recorded_content(loaded)) != manifest["scenario_hash"]:
         problem, expected = "not the scenario of the batch", manifest["scenario"]
         raise InputError(problem, source=folder, where="scenario", found=loaded.name, expected=expected)
     design = design_of(loaded)
@@ -438,7 +436,7 @@ def rerun(
         raise InputError(problem, source=folder, where="--run", found=run, expected=expected)
     task = found[0]
     single = at_point(loaded, task.values, task.seed)
-    single.refuse_code()
+    single.check_parts()
     if with_records and has_numbered_replications(loaded.scenario) and task.replication:
         problem, expected = "records are kept only for the first replication", "a run of replication 0, or no option -o"
         raise InputError(problem, where="--run", found=run, expected=expected)

@@ -224,7 +224,8 @@ class Evaluator:
         quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), self.risk_level))
         draw = partial(random_stream, self.loaded.scenario.seed, "reidentified", 0, point)
         people = reidentified_in(equilibrium, weights, draw).measures() if self.people else {}
-        return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile, **people}
+        parameters = self.loaded.scenario.measures.parameters
+        return {**averages(equilibrium, weights, parameters), RISK_QUANTILE.column: quantile, **people}
 
     def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
@@ -514,7 +515,7 @@ def uncertainty_of(scenario: schema.ScenarioHead) -> schema.UncertaintySection:
 Part = tuple[str, Any, Planning, list[pd.DataFrame]]
 
 
-def parts_of(scenario: schema.ScenarioHead, section: schema.StressSection) -> Iterator[Part]:
+def parts_of(loaded: Scenario[Any], section: schema.StressSection) -> Iterator[Part]:
     """Yield the analyses that evaluate points, in the order of computation.
 
     Each is a tuple of its name (``sensitivity``, ``tornado``, ``robustness``, ``belief_curves`` or ``policy_map``), its
@@ -528,9 +529,10 @@ def parts_of(scenario: schema.ScenarioHead, section: schema.StressSection) -> It
         not supported, a tornado chart varies a parameter without an own value, or the scenario has no belief about the
         key of a curve.
     """
+    scenario, defaults = loaded.scenario, loaded.own_parameters()
     if section.sensitivity is not None and section.sensitivity.method == "tornado":
         uncertainty = uncertainty_of(scenario)
-        own = {key: own_value(scenario, key) for key in uncertainty.parameters}
+        own = {key: defaults.get(key, own_value(scenario, key)) for key in uncertainty.parameters}
         missing = next((key for key, value in own.items() if value is None), None)
         problem = "a tornado chart needs a value of the parameter"
         refuse_first((missing is not None, problem, "uncertainty.parameters", missing, "a value in the scenario"))
@@ -617,7 +619,7 @@ class _Stress:
             require_among("not a policy of the scenario", section.policies, own, where="stress.policies")
             self._policies = section.policies or own
             self._check(has)
-            for _, _, planning, tables in parts_of(loaded.scenario, section):
+            for _, _, planning, tables in parts_of(loaded, section):
                 for points in tables:
                     if planning == "as-believed":
                         points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
@@ -670,7 +672,7 @@ class _Stress:
         )
         facts = dict[str, Any](points={}, failed_points={}, state=COMPLETE)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
-        for part, section, planning, drawn in parts_of(self._scenario, self._section):
+        for part, section, planning, drawn in parts_of(self._loaded, self._section):
             found = [(points, self._evaluator.at(points, planning, part.replace("_", " "))) for points in drawn]
             getattr(self, f"_{part}")(section, *found)
             n_points = sum(map(len, drawn))

@@ -64,7 +64,7 @@ MEASURES = (*in_words(RUN_MEASURES, _WORDS["games"]), *_OWN.values())
 SUBJECT_PAYOFF = MEASURES[0]
 
 # Sections that affect only the games: people and tables do not depend on them.
-_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "measures", "title", "source")
 # Lower bound on the memory of a row of a drawn table, bytes: refuses only tables that certainly do not fit.
 _ROW_BYTES = 200
 # Attributes that define the groups in fairness measures (Wan et al. 2021, note S8).

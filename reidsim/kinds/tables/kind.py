@@ -69,7 +69,7 @@ from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import spelled_out
 
 # Sections that affect games, but not the data of the study.
-_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "measures", "title", "source")
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.

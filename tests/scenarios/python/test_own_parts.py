@@ -211,10 +211,10 @@ def test_parts_with_arguments_are_equal_after_saving(own, gain, cost, tries, sha
 def test_registered_classes_are_written_with_their_modules():
     scenario = scenario_of().with_(publisher__parameters__level__share=0.5)
     text = scenario.to_toml()
-    assert f'planner = "{__name__}:Persistent"' in text
+    assert f'planner = "persistent={__name__}:Persistent"' in text
     loaded = reidsim.Scenario.load(text, allow_code=True)
     assert loaded == scenario
-    assert loaded.scenario.publisher.parameters == {"Level": {"share": 0.5}}
+    assert loaded.scenario.publisher.parameters == {"level": {"share": 0.5}}
     assert loaded != scenario_of()
     assert "planner = " not in scenario.with_(adversary={"risk": "prosecutor"}).to_toml()
 
@@ -224,15 +224,18 @@ def test_parts_that_no_file_can_name_are_errors(monkeypatch):
     changed.tries = 3.0
     monkeypatch.setattr(Level, "__module__", "__main__")
     for changes in ({"adversary": changed}, {"policies": ["level"]}, {"policies": [Level(share=0.5)]}):
-        with pytest.raises(reidsim.InputError, match=r"cannot name this.*move it from the script or notebook to"):
+        with pytest.raises(reidsim.InputError, match=r"cannot name this; move it to a module such as parts\.py"):
             scenario_of(**changes).to_toml()
 
 
-def test_policies_with_one_class_are_not_written():
+def test_policies_with_one_class_are_written_with_their_names():
     scenario = scenario_of(policies=[Named(share=0.0), Named(share=1.0)])
-    assert scenario.run().summary.index.tolist() == ["level 0.0", "level 1.0"]
-    with pytest.raises(reidsim.InputError, match="policies are equal in a scenario file"):
-        scenario.to_toml()
+    summary = scenario.run().summary
+    assert summary.index.tolist() == ["level 0.0", "level 1.0"]
+    assert f"level 1.0={__name__}:Named" in scenario.to_toml()
+    loaded = reidsim.Scenario.load(scenario.to_toml(), allow_code=True)
+    assert loaded == scenario
+    pd.testing.assert_frame_equal(loaded.run().summary, summary)
 
 
 # Rounds.

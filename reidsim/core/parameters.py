@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from reidsim.core.errors import InputError, not_among, refuse_first
 from reidsim.core.validation import revalidated
 
+P = TypeVar("P")
 # Arguments of a planner, in addition to its parameters; policies have none.
 AMOUNTS = ("gain", "cost")
 
@@ -18,6 +20,14 @@ AMOUNTS = ("gain", "cost")
 def has_method(part: object, name: str) -> bool:
     """Return whether a part is an object with a method, not a class of such objects."""
     return not isinstance(part, type) and callable(getattr(part, name, None))
+
+
+def unwrapped(part: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the class or function in a ``functools.partial``, and its keyword arguments.
+
+    Any other part, also a partial with positional arguments, is returned as it is, without arguments.
+    """
+    return (part.func, part.keywords) if isinstance(part, partial) and not part.args else (part, {})
 
 
 def validated_parameters(part: Any, values: Mapping[str, Any], where: str | None = None) -> BaseModel:
@@ -41,7 +51,7 @@ def validated_parameters(part: Any, values: Mapping[str, Any], where: str | None
         raise error.but(where=f"{prefix}{error.where or ''}".rstrip(".") or None) from None
 
 
-def with_constructor(part: Any, *amounts: str) -> Any:
+def with_constructor(part: P, *amounts: str) -> P:
     """Give a class with parameters a constructor, unless it defines one; return the part.
 
     The arguments of the constructor are the `amounts`, and the fields of the class's ``Parameters`` as keyword
@@ -71,6 +81,28 @@ def with_constructor(part: Any, *amounts: str) -> Any:
     return part
 
 
+def checked_parameters(part: Any, method: str, values: Mapping[str, Any], where: str, **amounts: Any) -> dict[str, Any]:
+    """Return the arguments with which a part is made, validated, with the defaults of its class; see `made`.
+
+    Parameters among which are amounts that are not given are not validated.
+
+    Raises
+    ------
+    InputError
+        If a parameter is invalid, or an object is given parameters; the message names the key.
+    """
+    if has_method(part, method):
+        expected = "the class of the object, which is then called with the parameters"
+        refuse_first((values, "an object keeps its own parameters", where, dict(values), expected))
+        return {}
+    maker, own = unwrapped(part)
+    given, model = {**amounts, **own, **values}, getattr(maker, "Parameters", None)
+    if model is None or {*AMOUNTS} & {*model.model_fields} - {*given}:
+        return given
+    beside = {name: given.pop(name) for name in AMOUNTS if name in given and name not in model.model_fields}
+    return {**beside, **dict(validated_parameters(maker, given, where))}
+
+
 def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amounts: Any) -> Any:
     """Return a part: an object with a method, or what a class or function makes from parameters.
 
@@ -79,7 +111,7 @@ def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amount
     part : object or callable
         An object with the method is returned as it is. A class or function is called with the amounts and the
         parameters by name. Parameters of a class with a nested pydantic model ``Parameters`` are validated first, and
-        defaults are filled in.
+        defaults are filled in. The keyword arguments of a ``functools.partial`` are parameters.
     method : str
         Name of the method of the part.
     values : mapping of str to object
@@ -94,13 +126,5 @@ def made(part: Any, method: str, values: Mapping[str, Any], where: str, **amount
     InputError
         If a parameter is invalid, or an object is given parameters; the message names the key.
     """
-    if has_method(part, method):
-        expected = "the class of the object, which is then called with the parameters"
-        refuse_first((values, "an object keeps its own parameters", where, dict(values), expected))
-        return part
-    given = {**amounts, **values}
-    model = getattr(part, "Parameters", None)
-    if model is None:
-        return part(**given)
-    beside = {name: given.pop(name) for name in amounts if name not in model.model_fields}
-    return with_constructor(part, *amounts)(**beside, **dict(validated_parameters(part, given, where)))
+    arguments = checked_parameters(part, method, values, where, **amounts)
+    return part if has_method(part, method) else with_constructor(unwrapped(part)[0], *amounts)(**arguments)
