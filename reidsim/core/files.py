@@ -517,6 +517,12 @@ def show(name: str | Path) -> str:
     See Also
     --------
     schema : JSON Schema of scenario files.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> print(reidsim.show("wan2015")[:58])
+    # Should each record be shared as it is, generalized, or a
     """
     folder = next((folder for folder in BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
     return read_text(resolve(name, folder, "scenario"))

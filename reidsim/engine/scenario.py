@@ -148,7 +148,10 @@ class Scenario(BaseScenario[Any]):
         """
         given = (source.place, source.objects) if isinstance(source, BaseScenario) else (None, {})
         memory = memory or InMemory(*given, absolute=True)
-        changes = {key: memory.plain(value, key) for key, value in (overrides or {}).items()}
+        # None sets a key to no value.
+        changes = {
+            key: value if value is None else memory.plain(value, key) for key, value in (overrides or {}).items()
+        }
         content = source
         if isinstance(source, Mapping):
             content = {key: memory.plain(value, key) for key, value in source.items()}

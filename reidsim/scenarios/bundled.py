@@ -17,6 +17,12 @@ def list() -> pd.DataFrame:
     See Also
     --------
     show : text of a file.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.list().query("name == 'wan2015'")["title"].tolist()
+    ['Record-level re-identification game: Adult records in Tennessee']
     """
     rows = [(kind, name, title) for kind, titles in bundled_titles().items() for name, title in titles.items()]
     return pd.DataFrame(rows, columns=["kind", "name", "title"])

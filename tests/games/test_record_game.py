@@ -99,7 +99,7 @@ def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small
     assert now_and_then.withheld.tolist() == (~shared).tolist()
     assert now_and_then.attack_probability == pytest.approx(np.where(shared, rate, 0.0))
     weights = np.arange(1, n + 1)
-    found = averages(now_and_then, weights)
+    found = averages(now_and_then, weights, {})
     assert found["share_attacked"] == pytest.approx(rate * weights[shared].sum() / weights.sum())
     # The success probability of an attack does not depend on its frequency.
     if shared.any():
