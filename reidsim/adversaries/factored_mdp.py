@@ -42,8 +42,6 @@ import numpy as np
 import pandas as pd
 import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
-from scipy.sparse.csgraph import connected_components
 
 from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Weighing, whole_candidates
 from reidsim.core.errors import InputError, not_among, refuse_first, require_among
@@ -667,15 +665,19 @@ class _Table:
         self.first = np.flatnonzero(np.diff(self.state_of, prepend=-1))
         self.is_free = np.bincount(self.state_of, minlength=len(self.states)) > 0
         rows, columns, shares = np.array(entries, dtype=np.float64).reshape(-1, 3).T
-        self.transition = csr_array((shares, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
-        self.own = csr_array((np.ones(len(choices)), (np.arange(len(choices)), self.state_of)), shape=shape)
-        self.graph = csr_array(self.own.T @ self.transition)
+        self.transition = scipy.sparse.csr_array(
+            (shares, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape
+        )
+        self.own = scipy.sparse.csr_array(
+            (np.ones(len(choices)), (np.arange(len(choices)), self.state_of)), shape=shape
+        )
+        self.graph = scipy.sparse.csr_array(self.own.T @ self.transition)
         self.scale = float(np.abs(self.reward).max(initial=0.0)) or 1.0
 
     @property
     def returns(self) -> bool:
         """Whether the process can return to a state that it was in, also by staying there."""
-        n_components, _ = connected_components(self.graph, connection="strong")
+        n_components, _ = scipy.sparse.csgraph.connected_components(self.graph, connection="strong")
         return bool(n_components < len(self.states) or self.graph.diagonal().any())
 
     def induced(self) -> Floats:
@@ -699,7 +701,7 @@ class _Table:
         The table must have one choice per state that is not terminal. The numbers are not finite if the chain of states
         never ends and `discount` is 1.
         """
-        system = eye_array(len(self.states), format="csc") - discount * self.graph.T
+        system = scipy.sparse.eye_array(len(self.states), format="csc") - discount * self.graph.T
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scipy.sparse.linalg.MatrixRankWarning)
             return np.asarray(scipy.sparse.linalg.spsolve(system.tocsc(), np.eye(1, len(self.states))[0]))
@@ -737,7 +739,7 @@ def _clusters(table: _Table) -> list[NDArray[np.intp]]:
         top |= frontier
         numbers = np.flatnonzero(table.is_free & ~top)
         below = table.graph[numbers]
-        _, label = connected_components(below[:, numbers], connection="weak")
+        _, label = scipy.sparse.csgraph.connected_components(below[:, numbers], connection="weak")
         # A component from which the top level can be reached belongs to it.
         to_top = np.asarray(below[:, np.flatnonzero(top)].sum(axis=1)).ravel() > 0
         clusters = [numbers[label == one] for one in np.setdiff1d(label, label[to_top])]
@@ -801,7 +803,7 @@ def _refined(table: _Table, solved: Floats) -> tuple[Floats, NDArray[np.intp]]:
     values, choices, free = solved, table.greedy(solved), np.flatnonzero(table.is_free)
     for _ in range(len(free)):
         values = np.zeros(len(table.states))
-        system = eye_array(len(free), format="csr") - table.discount * table.transition[choices][:, free]
+        system = scipy.sparse.eye_array(len(free), format="csr") - table.discount * table.transition[choices][:, free]
         values[free] = scipy.sparse.linalg.spsolve(system.tocsc(), table.reward[choices])
         better = table.greedy(values)
         if (better == choices).all():

@@ -109,10 +109,7 @@ class Planner:
 
 
 planners: Registry[type[Planner]] = Registry(
-    "planner",
-    "reidsim.adversaries",
-    "reidsim.adversaries.response",
-    "reidsim.adversaries.sequential.planning",
+    "planner", "reidsim.adversaries", "reidsim.adversaries.response", "reidsim.adversaries.sequential.planning"
 )
 
 

@@ -30,6 +30,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.games.composite import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
+from reidsim.linkage.totals import weight_by_value
 from reidsim.populations.population import distinct_rows
 from reidsim.releases.lattice import Rows, Strategies
 
@@ -454,8 +455,7 @@ class AccuracyBelief:
             Number of attempts and of successes per cell; expected numbers are allowed.
         """
         self._log_density += successes.sum() * np.log(_POINTS)
-        distinct, position = np.unique(success_if_right, return_inverse=True)
-        failures = np.bincount(position.ravel(), weights=attempts - successes)
+        distinct, failures = weight_by_value(success_if_right, attempts - successes)
         for share, number in zip(distinct.tolist(), failures.tolist(), strict=True):
             if number > 0.0 and share > 0.0:
                 self._log_density += number * np.log1p(-share * _POINTS)

@@ -35,13 +35,7 @@ from reidsim.agents.attack import (
     weighted_quantiles,
 )
 from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
-from reidsim.agents.learning import (
-    AccuracyBelief,
-    Memory,
-    place_of,
-    updated_presences,
-    updated_weights,
-)
+from reidsim.agents.learning import AccuracyBelief, Memory, place_of, updated_presences, updated_weights
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.agents.subjects import Agents, Subject
 from reidsim.core.errors import InputError

@@ -195,7 +195,7 @@ def looks(policies: Sequence[str]) -> dict[str, Look]:
     fixed = {policy: _look(number) for number, policy in enumerate(_fixed_looks())}
     own = {
         name: Look(policy.look.colour, _DASHES[place % len(_DASHES)], policy.look.marker)
-        for kind in kinds_at_hand()
+        for kind in (() if fixed.keys() >= {*policies} else kinds_at_hand())
         for place, (name, policy) in enumerate(kind.policies.items())
         if policy.look is not None
     }

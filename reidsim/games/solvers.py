@@ -63,16 +63,24 @@ def backward_induction(
     """
     constraint = constraint or Constraint()
     n, size, tie = game.n_records, game.space.size, game.tie()
-    best, strategies = np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64)
+    # Best payoff so far plus the tie tolerance.
+    beaten, strategies = np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64)
+    # Records that a strategy with the present levels of the first k attributes may win, for each k. Generalizing never
+    # raises the benefit, so the strategy with levels 0 of the others bounds them all.
+    strides = game.space.strides
+    among = [np.arange(n)] * (len(strides) + 1)
     for strategy in range(size):
-        benefit = game.benefit_of(strategy)
-        rows = np.flatnonzero(benefit > best + tie)
+        k = next((k for k, stride in enumerate(strides) if strategy % stride == 0), len(strides))
+        benefit = game.benefit_of(strategy, among[k])
+        can_win = benefit > beaten[among[k]]
+        rows, benefit = among[k][can_win], benefit[can_win]
+        among[k + 1 :] = [rows] * (len(strides) - k)
         if len(rows):
             response = game.adversary.respond(game.linker.link(strategy, rows), rows)
-            payoff = benefit[rows] - game.loss[rows] * response.reidentified
-            better = payoff > best[rows] + tie[rows]
+            payoff = benefit - game.loss[rows] * response.reidentified
+            better = payoff > beaten[rows]
             better &= constraint.allows(game.space, strategy, response.invited, rows)
-            best[rows[better]], strategies[rows[better]] = payoff[better], strategy
+            beaten[rows[better]], strategies[rows[better]] = payoff[better] + tie[rows[better]], strategy
         progress(strategy + 1, size)
     return Choice(strategies, "backward-induction", np.full(n, size, dtype=np.int64), exact=True)
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import betainc
 
 from reidsim.core.numerics import compiled
 
@@ -76,7 +75,7 @@ def at_least(number: int, trials: Floats | float, chance: Floats | float) -> Flo
     """
     others = np.maximum(np.asarray(trials, dtype=np.float64) - number + 1.0, 0.0)
     # Upper tail of the binomial distribution as an incomplete beta function.
-    return np.where(others > 0, betainc(float(number), np.maximum(others, 1e-300), chance), 0.0)
+    return np.where(others > 0, scipy.special.betainc(float(number), np.maximum(others, 1e-300), chance), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +120,15 @@ def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -
     known = [np.flatnonzero(parent != NO_PARENT) for parent in (father, mother)]
     child = np.concatenate(known)
     parent = np.concatenate([father[known[0]], mother[known[1]]])
-    above = sparse.csr_array((np.ones(len(child)), (child, parent)), shape=(n, n))
+    above = scipy.sparse.csr_array((np.ones(len(child)), (child, parent)), shape=(n, n))
     # ways[g] counts the paths from each person to each ancestor g generations earlier; generation 0 is the person.
-    ways = [sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n))]
+    ways = [scipy.sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n))]
     while len(ways) <= furthest and ways[-1].nnz:
-        ways.append(sparse.csr_array(ways[-1] @ above))
+        ways.append(scipy.sparse.csr_array(ways[-1] @ above))
     found: list[tuple[Ints, Ints, Ints]] = []
     seen = np.arange(len(rows), dtype=np.int64) * (len(rows) + 1)
     for meioses in range(1, furthest + 1):
-        pairs = sparse.csr_array((len(rows), len(rows)))
+        pairs = scipy.sparse.csr_array((len(rows), len(rows)))
         for up in range(meioses + 1):
             if up < len(ways) and meioses - up < len(ways):
                 pairs = pairs + ways[up] @ ways[meioses - up].T

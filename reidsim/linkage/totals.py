@@ -132,10 +132,9 @@ def mixture(weights: Sequence[float], parts: Sequence[Distribution]) -> Distribu
 
     `drawn` of the mixture is the smallest number of draws of the parts that are drawn at random.
     """
-    values, place = np.unique(np.concatenate([part.values for part in parts]), return_inverse=True)
     masses = np.concatenate([weight * part.masses for weight, part in zip(weights, parts, strict=True)])
     drawn = min((part.drawn for part in parts if part.drawn), default=0)
-    return Distribution(values, np.bincount(place, masses).astype(np.float64), drawn)
+    return Distribution(*weight_by_value(np.concatenate([part.values for part in parts]), masses), drawn)
 
 
 def reach_of(variance: float, span: float = 1.0) -> float:
@@ -155,15 +154,15 @@ def reach_of(variance: float, span: float = 1.0) -> float:
     return third + sqrt(third * third + 2 * far * variance)
 
 
-def weight_by_value(values: Floats, weights: NDArray[np.number[Any]]) -> tuple[Floats, NDArray[np.int64]]:
+def weight_by_value(values: Floats, weights: NDArray[np.number[Any]]) -> tuple[Floats, Floats]:
     """Return the distinct values in ascending order, and the sum of the weights of each.
 
-    `values` and `weights`, which are whole numbers, have shape (n,).
+    `values` and `weights` have shape (n,).
     """
     # Values are few, such as one over the size of a group, so a hash table is faster than sorting.
     place, distinct = pd.factorize(values)
-    total, order = np.bincount(place, weights, len(distinct)).astype(np.int64), np.argsort(distinct)
-    return distinct[order], total[order]
+    order = np.argsort(distinct)
+    return distinct[order], np.bincount(place, weights, len(distinct)).astype(np.float64)[order]
 
 
 def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = None) -> Distribution:
@@ -185,7 +184,8 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
     each = np.ones(len(chance), dtype=np.int64) if numbers is None else np.asarray(numbers, dtype=np.int64)
     certain, is_open = int(each[chance >= 1].sum()), (chance > 0) & (chance < 1) & (each > 0)
     # Many attempts have equal probabilities, such as one over the size of a group.
-    p, each = weight_by_value(chance[is_open], each[is_open])
+    p, of_each = weight_by_value(chance[is_open], each[is_open])
+    each = of_each.astype(np.int64)
     mean, variance = float((each * p).sum()), float((each * p * (1.0 - p)).sum())
     start, last = max(0, floor(mean - reach_of(variance))), min(int(each.sum()), ceil(mean + reach_of(variance)))
     size = last - start + 1

@@ -27,7 +27,6 @@ import numpy as np
 import pandas as pd
 import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln
 
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.numerics import draw_multinomial
@@ -99,7 +98,7 @@ def progression_sums(start: float, step: float, terms: int) -> tuple[float, floa
         )
     first = start / step
     logs = terms * math.log(step) + math.lgamma(first + terms) - math.lgamma(first)
-    reciprocals = float(digamma(first + terms) - digamma(first)) / step
+    reciprocals = float(scipy.special.digamma(first + terms) - scipy.special.digamma(first)) / step
     return logs, reciprocals, (terms - start * reciprocals) / step
 
 
@@ -112,7 +111,7 @@ def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> Floats:
     large = np.maximum(x, _LARGE)
     stirling = (large - 0.5) * np.log1p(d / large) + d * (np.log(large + d) - 1)
     ratio = stirling + _stirling_correction(large + d) - _stirling_correction(large)
-    return np.asarray(np.where(x < _LARGE, gammaln(x + d) - gammaln(x), ratio))
+    return np.asarray(np.where(x < _LARGE, scipy.special.gammaln(x + d) - scipy.special.gammaln(x), ratio))
 
 
 def _stirling_correction(x: Floats) -> Floats:
@@ -292,7 +291,7 @@ class PitmanLikelihood:
 
         It depends on b only.
         """
-        return float(self._frequencies @ (gammaln(b + self._others) - gammaln(b)))
+        return float(self._frequencies @ (scipy.special.gammaln(b + self._others) - scipy.special.gammaln(b)))
 
     def best_tau(self, log_b: float) -> float:
         """Return the log of the tau with the largest log-likelihood, given the log of b.
@@ -331,7 +330,7 @@ class PitmanLikelihood:
 
         def slope(log_b: float) -> float:
             b, tau = math.exp(log_b), math.exp(self.best_tau(log_b))
-            joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
+            joined = self._frequencies @ (scipy.special.digamma(b + self._others) - scipy.special.digamma(b))
             founded = progression_sums(tau, 1 - b, self._groups - 1)[2]
             return float(joined) - founded - progression_sums(tau + b, 1.0, self.records - 1)[1]
 

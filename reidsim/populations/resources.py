@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Annotated, Literal, cast
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
-from scipy.special import ndtr
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
 from reidsim.core.files import read_toml, resolve
@@ -515,11 +515,11 @@ def membership_numbers(
         for name, row in zip(names, _cholesky_factor(names, correlation), strict=True):
             own.append(streams(name).standard_normal(n_people))
             used = np.flatnonzero(row)
-            yield name, ndtr(sum((row[k] * own[k] for k in used[1:]), row[used[0]] * own[used[0]]))
+            yield name, scipy.special.ndtr(sum((row[k] * own[k] for k in used[1:]), row[used[0]] * own[used[0]]))
         return
     common = np.sqrt(correlation) * streams(_COMMON).standard_normal(n_people)
     for name in names:
-        yield name, ndtr(np.sqrt(1.0 - correlation) * streams(name).standard_normal(n_people) + common)
+        yield name, scipy.special.ndtr(np.sqrt(1.0 - correlation) * streams(name).standard_normal(n_people) + common)
 
 
 def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, float]]) -> Floats:

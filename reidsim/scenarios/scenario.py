@@ -215,9 +215,8 @@ class Scenario(Generic[S_co]):
             return start.overridden(changes, also_read=also_read, seed_given=seed is not None)
         if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
             path = _IN_MEMORY
-            read = parse_toml(source, path) if isinstance(source, str) else source
-            require_shallow(read, path)
-            own = deepcopy(dict(read))
+            own = parse_toml(source, path) if isinstance(source, str) else dict(source)
+            require_shallow(own, path)
             whole = anchored(extended(own, path), Path())
         else:
             path = resolve(source, "scenarios", "scenario")

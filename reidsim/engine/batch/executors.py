@@ -307,6 +307,13 @@ class _Worker:
 
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
+# For each option that only some executors support, the problem with others, and the executors. Only a separate process
+# can stop a run.
+_OPTIONS = {
+    "workers": ("the number of processes cannot be set for this executor", ("auto", "processes")),
+    "scheduler": ("a scheduler needs executor dask", ("dask",)),
+    "timeout": ("this executor does not support a time limit", ("auto", "processes")),
+}
 # Longest waits for a connection and for the first worker of a scheduler. Longer ones report a wrong address or a
 # scheduler without workers later, shorter ones fail on slow networks and computers.
 _CONNECT_SECONDS = 5
@@ -351,39 +358,14 @@ def executor_named(
             (workers > most, too_many, "workers", workers, f"at most {most}: this computer has {cores} cores"),
             (workers > fitting, too_many, "workers", workers, f"at most {fitting}, which fit into free memory"),
         )
-    has_processes = name in ("auto", "processes")
-    refuse_first(
-        (
-            timeout is not None and not timeout > 0,
-            "time limit out of range",
-            "timeout",
-            timeout,
-            "a number of seconds above 0",
-        ),
-        (
-            scheduler is not None and name != "dask",
-            "a scheduler needs executor dask",
-            "scheduler",
-            scheduler,
-            "executor dask",
-        ),
-        (scheduler is None and name == "dask", "executor dask needs a scheduler", "scheduler", None, "its address"),
-        (
-            workers is not None and not has_processes,
-            "the number of processes cannot be set for this executor",
-            "workers",
-            None,
-            "executor auto or processes",
-        ),
-        # Only a separate process can stop a run.
-        (
-            timeout is not None and not has_processes,
-            "this executor does not support a time limit",
-            "timeout",
-            name,
-            "executor processes",
-        ),
-    )
+    out_of_range, expected = timeout is not None and not timeout > 0, "a number of seconds above 0"
+    refuse_first((out_of_range, "time limit out of range", "timeout", timeout, expected))
+    for option, value in (("scheduler", scheduler), ("workers", workers), ("timeout", timeout)):
+        problem, supporting = _OPTIONS[option]
+        unsupported = value is not None and name not in supporting
+        refuse_first((unsupported, problem, option, name, f"executor {' or '.join(supporting)}"))
+    if name == "dask" and scheduler is None:
+        raise _refused("executor dask needs a scheduler", expected="its address")
     if scheduler is not None:
         return DaskExecutor(scheduler)
     if name == "serial":

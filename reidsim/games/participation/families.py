@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, sparse
-from scipy.sparse.csgraph import connected_components
-from scipy.special import binom
 
 from reidsim.core.numerics import compiled
 from reidsim.linkage.relatives import Ancestry, Matching, at_least
@@ -193,7 +191,7 @@ class Crowd:
         gladdened = people * float(near @ near_weight) * np.exp(inside * np.log1p(-near.sum()))
         # One more match identifies a person who lacks exactly one of the needed matches.
         short, chance = self.needed - 1, far.sum()
-        at_stake = binom(inside, short) * chance**short * np.exp((inside - short) * np.log1p(-chance))
+        at_stake = scipy.special.binom(inside, short) * chance**short * np.exp((inside - short) * np.log1p(-chance))
         exposed = people * float(far @ far_weight) * (at_stake if inside >= short else 0.0)
         glad, sorry = (self.values.benefit * joined).mean(), (self.values.harm * (1.0 - joined)).mean()
         return float(gladdened * glad - exposed * sorry)
@@ -282,7 +280,7 @@ class Crowd:
             if before == 0:
                 found.append(low)
             elif before * after < 0:
-                found.append(optimize.bisect(beyond, low, high, xtol=1e-16, rtol=1e-15))
+                found.append(scipy.optimize.bisect(beyond, low, high, xtol=1e-16, rtol=1e-15))
         return [*found, 1.0] if ahead[-1] == 0 else found
 
     def returns(self, share: float, lost: float) -> float:
@@ -419,8 +417,8 @@ class Families(NamedTuple):
         Each family is an array of person numbers, ascending. A person without relatives is a family.
         """
         shape = (self.n_people, self.n_people)
-        graph = sparse.csr_array((np.ones(len(self.other)), self.other, self.starts), shape=shape)
-        _, label = connected_components(graph, directed=False)
+        graph = scipy.sparse.csr_array((np.ones(len(self.other)), self.other, self.starts), shape=shape)
+        _, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
         order = np.argsort(label, kind="stable")
         return [part for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(part)]
 

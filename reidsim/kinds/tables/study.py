@@ -21,13 +21,7 @@ from reidsim.adversaries.sequential.planning import sequential_attack
 from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.validation import revalidated, validated
-from reidsim.games.composite import (
-    AdversaryType,
-    PeopleLattice,
-    PeopleLinker,
-    TypesGame,
-    adversary_of_people,
-)
+from reidsim.games.composite import AdversaryType, PeopleLattice, PeopleLinker, TypesGame, adversary_of_people
 from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.search import MOST_NODES
