@@ -668,9 +668,7 @@ class _Table:
         self.transition = scipy.sparse.csr_array(
             (shares, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape
         )
-        self.own = scipy.sparse.csr_array(
-            (np.ones(len(choices)), (np.arange(len(choices)), self.state_of)), shape=shape
-        )
+        self.own = scipy.sparse.csr_array((np.ones(shape[0]), (np.arange(shape[0]), self.state_of)), shape=shape)
         self.graph = scipy.sparse.csr_array(self.own.T @ self.transition)
         self.scale = float(np.abs(self.reward).max(initial=0.0)) or 1.0
 

@@ -247,8 +247,7 @@ class PlannerSection(Section):
     rate: Annotated[Share, with_key("planner", "random")] = 0.5
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
     parameters: Annotated[
-        dict[str, Any],
-        ReadIf(lambda section, scenario: section.planner not in planners, "with a planner of your own"),
+        dict[str, Any], ReadIf(lambda section, scenario: section.planner not in planners, "with a planner of your own")
     ] = Field(default={})
 
     @model_validator(mode="after")

@@ -228,6 +228,17 @@ def test_a_dask_worker_that_sees_the_files_gives_the_same_runs(work):
     assert batch.runs.equals(run_batch("town.toml", overrides=changes).runs)
 
 
+@pytest.mark.parametrize("seconds", [0, 60], ids=["one run at a time", "whole groups"])
+def test_runs_in_groups_are_done_once_each_on_a_dask_worker(tmp_path, monkeypatch, seconds):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("reidsim.engine.batch.executors.HAND_OVER_SECONDS", seconds)
+    options = {"processes": False, "protocol": "tcp://", "dashboard_address": None}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster:
+        groups = [*DaskExecutor(cluster.scheduler_address).execute(Square(folder=str(tmp_path)), tasks(40))]
+    assert sorted(outcome.task.point for group in groups for outcome in group) == [*range(40)]
+    assert (max(map(len, groups)) > 1) == bool(seconds)
+
+
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):

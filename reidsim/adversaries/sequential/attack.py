@@ -598,10 +598,7 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
                     "x_r": lambda x_r: x_r - 1,
                     "x_t": terminates,
                 },
-                reward=(
-                    -attack.exploit_cost,
-                    lambda x_p, x_g, x_r: 0.0 if later else fine(x_p) * detection[x_g - x_r],
-                ),
+                reward=(-attack.exploit_cost, lambda x_p, x_g, x_r: 0.0 if later else fine(x_p) * detection[x_g - x_r]),
                 allowed=lambda x_s, x_l, x_r, x_d: x_l and x_r > 0 and not (x_s or (x_d and ends)),
             ),
         },

@@ -318,9 +318,8 @@ _OPTIONS = {
 # scheduler without workers later, shorter ones fail on slow networks and computers.
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
-# Duration of a run from which the size of a group is computed, if runs are shorter: the outcomes of a group are one
-# message, and dask needs some milliseconds per message.
-_SHORTEST_SECONDS = 0.001
+# Maximum number of runs in a group, whose outcomes are one message. Dask needs some milliseconds per message.
+_MOST_AT_ONCE = 250
 
 # Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
@@ -431,8 +430,8 @@ class DaskExecutor:
                     if outcomes is None:
                         suspects += group
                         continue
-                    seconds = max(sum(outcome.seconds for outcome in outcomes) / len(outcomes), _SHORTEST_SECONDS)
-                    size = max(1, min(int(HAND_OVER_SECONDS / seconds), len(left) // most))
+                    left.extendleft(reversed(group[len(outcomes) :]))
+                    size = max(1, min(2 * len(outcomes), _MOST_AT_ONCE, len(left) // most))
                     yield outcomes
                 for task in suspects:
                     alone = (_outcomes(send([task])) for _ in range(_DEATHS))
@@ -540,12 +539,17 @@ def _cores(client: Any) -> int:
 
 
 def _do(work: bytes, tasks: Sequence[RunTask]) -> list[RunOutcome]:
-    """Run tasks in a worker of the cluster; return their outcomes.
+    """Run tasks in a worker of the cluster until `HAND_OVER_SECONDS` have passed; return the outcomes.
 
     `work` is the pickled message that `_loaded` reads. One thread is used.
     """
+    outcomes, since = list[RunOutcome](), time.monotonic()
     with threadpool_limits(1), in_one_thread():
-        return [attempt(_loaded(work), task) for task in tasks]
+        for task in tasks:
+            outcomes.append(attempt(_loaded(work), task))
+            if time.monotonic() - since >= HAND_OVER_SECONDS:
+                break
+    return outcomes
 
 
 @functools.lru_cache(maxsize=2)
