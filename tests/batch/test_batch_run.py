@@ -214,6 +214,7 @@ def test_one_run_repeated_alone(town):
         rerun(Path(), "0/0")
 
 
+@pytest.mark.deep
 def test_numbered_replications_alone_are_repeated_by_number_or_key(folder):
     few = {f"resources.{name}.size": 500 for name in ("registry", "genealogy")}
     sizes = {"population.recipe": "ystr-genealogy-small", "targets.size": 20, **few}
