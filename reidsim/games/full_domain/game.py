@@ -95,6 +95,34 @@ def record_outcomes(loss: Floats, people: Floats, terms: Terms, kind: Ints) -> F
     return outcomes
 
 
+@compiled()
+def node_totals(of_classes: Floats, released: Ints, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+    """Add up the outcomes of the records of each node.
+
+    Parameters
+    ----------
+    of_classes : ndarray of float64, shape (4, n_classes)
+        Outcome of a record of each class; see `record_outcomes`. The classes of a node follow each other.
+    released : ndarray of int64, shape (n_classes,)
+        Number of records of each class.
+    starts : ndarray of int64, shape (n_nodes + 1,)
+        Position at which the classes of each node begin, and the end of the last.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_nodes, 4)
+        Outcomes of each node; see `FullDomainGame.outcomes`.
+    ndarray of bool, shape (n_classes,)
+        Whether each class has records that are kept.
+    """
+    outcomes = np.zeros((len(starts) - 1, 4))
+    for node in range(len(outcomes)):
+        for i in range(starts[node], starts[node + 1]):
+            for which in range(4):
+                outcomes[node, which] += of_classes[which, i] * released[i]
+    return outcomes, (of_classes[SUPPRESSED] == 0) & (released > 0)
+
+
 # Node number of a solution without a node: no record is released.
 NO_SOLUTION = -1
 

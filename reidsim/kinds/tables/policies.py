@@ -656,11 +656,12 @@ class KAnonymityPolicy(SolvedPolicy):
         Raises
         ------
         InputError
-            If there are more than a million nodes, or the scenario gives several k and the policy's name none.
+            If the scenario gives several k and the policy's name none, or there are more than a million nodes and
+            classes do not determine which records are kept: with several records per person, or limits on sensitive
+            columns.
         """
         section, ones = study.scenario.publisher, np.ones(study.space.n_records)
         k, of_table = float(k_of(self, section.k, "publisher.k")), section.unit == "table"
-        require_comparable(self.name, study.space.size)
         # An attack on a class of k people does not pay an adversary who gains k times its cost.
         played = replace(
             study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True),
@@ -671,6 +672,7 @@ class KAnonymityPolicy(SolvedPolicy):
             linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
             record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
             played = AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
+            require_comparable(self.name, study.space.size)
         solution = search(played)
         strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
         choice, node = Choice(strategies, "fixed", evaluated, exact=False), int(strategies.max(initial=WITHHELD))
