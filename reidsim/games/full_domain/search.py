@@ -43,15 +43,15 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
-from reidsim.games.full_domain.class_table import ClassTable, Ints, merge_prefixes, raise_kept, rests_of
+from reidsim.games.full_domain.class_table import ClassTable, Ints, merge_prefixes, part, raise_kept, rests_of
 from reidsim.games.full_domain.game import (
     NO_SOLUTION,
+    NOBODY,
     PAYOUT,
     SUPPRESSED,
     Followed,
     FullDomainGame,
     Visit,
-    node_totals,
     record_outcomes,
     utilities_of,
 )
@@ -318,14 +318,18 @@ class _BranchSearch:
         """
         game = self._game
         tables, starts = merge_prefixes(branch.table, self._fields[depth])
-        bounds, kept = node_totals(game.of_classes(tables), tables.released, starts)
-        bounds[:, SUPPRESSED] += game.n_records - branch.table.released.sum()
+        bounds, kept = game.bounds(tables, starts)
+        dropped = game.n_records - branch.table.released.sum()
+        bounds[:, SUPPRESSED] += dropped
         bounds[bounds[:, SUPPRESSED] > game.most_suppressed, PAYOUT] = -np.inf
         if depth + 1 == len(self._order):
-            for step, outcomes in enumerate(bounds):
-                node = branch.node + step * self._strides[depth]
+            for step, bound in enumerate(bounds[:, PAYOUT].tolist()):
+                node, height = branch.node + step * self._strides[depth], branch.height + step
                 self._seen.add(node)
-                self._incumbent.offer(node, branch.height + step, outcomes)
+                if self._incumbent.is_beaten_at(bound, node, height):
+                    outcomes = game.outcomes(Visit(node, (), part(tables, starts[step], starts[step + 1]), NOBODY))
+                    outcomes[SUPPRESSED] += dropped
+                    self._incumbent.offer(node, height, outcomes)
             # Dives start here, because a dive inside another branch would keep the tables of both in memory.
             dives, self._dives = self._dives, []
             for look in dives:

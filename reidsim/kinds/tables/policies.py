@@ -15,7 +15,7 @@ from reidsim.core.numerics import dot, random_stream
 from reidsim.games.composite import TypesGame, payoff_of_withholding
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release, by_record, directed_linker, without_attacked
-from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, eager
+from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, AverageRiskGame, FullDomainGame, eager
 from reidsim.games.full_domain.search import (
     FullDomainSolution,
     explore,
@@ -647,11 +647,29 @@ class KAnonymityPolicy(SolvedPolicy):
     is_rule = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the `Choice` of the k-anonymous node with the largest utility.
+        """Return the `Choice` of the node with the largest utility that keeps the policy's limit.
 
-        All game rows have this node, or -1 if no node is k-anonymous. If the publisher's unit is the table, some
-        records may be withheld, and the result is a `TablesChoice` with the node and the equivalence classes at the
-        node, unless all records are withheld.
+        All game rows have this node, or -1 if no node keeps it. If the publisher's unit is the table, some records may
+        be withheld, and the result is a `TablesChoice` with the node and the equivalence classes at the node, unless
+        all records are withheld.
+
+        Raises
+        ------
+        InputError
+            If the policy cannot be played in this scenario; see `limited_game`.
+        """
+        of_table = study.scenario.publisher.unit == "table"
+        limit = study.scenario.publisher.suppression_limit if of_table else 0.0
+        played = self.limited_game(study, limit)
+        solution = search(played)
+        strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
+        choice, node = Choice(strategies, "fixed", evaluated, exact=False), int(strategies.max(initial=WITHHELD))
+        if not of_table or node == WITHHELD:
+            return choice
+        return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
+
+    def limited_game(self, study: TablesStudy, suppression_limit: float) -> FullDomainGame:
+        """Return the game whose best node the policy chooses: a record kept pays its utility, and smaller classes none.
 
         Raises
         ------
@@ -660,25 +678,44 @@ class KAnonymityPolicy(SolvedPolicy):
             classes do not determine which records are kept: with several records per person, or limits on sensitive
             columns.
         """
-        section, ones = study.scenario.publisher, np.ones(study.space.n_records)
-        k, of_table = float(k_of(self, section.k, "publisher.k")), section.unit == "table"
-        # An attack on a class of k people does not pay an adversary who gains k times its cost.
-        played = replace(
-            study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True),
-            safe_class="at-least",
-            suppression_limit=section.suppression_limit if of_table else 0.0,
-        )
-        if study.persons is not None or study.admissible is not None:
-            linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
-            record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
-            played = AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
-            require_comparable(self.name, study.space.size)
-        solution = search(played)
-        strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
-        choice, node = Choice(strategies, "fixed", evaluated, exact=False), int(strategies.max(initial=WITHHELD))
-        if not of_table or node == WITHHELD:
-            return choice
-        return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
+        k, ones = float(k_of(self, study.scenario.publisher.k, "publisher.k")), np.ones(study.space.n_records)
+        played = _keeping_classes_from(study, k, suppression_limit)
+        if study.persons is None and study.admissible is None:
+            return played
+        require_comparable(self.name, study.space.size)
+        linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
+        record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
+        return AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
+
+
+def _keeping_classes_from(study: TablesStudy, k: float, suppression_limit: float) -> FullDomainGame:
+    """Return the game in which a record pays its utility in classes of at least `k` records, and 0 in others."""
+    # An attack on a class of k people does not pay an adversary who gains k times its cost.
+    game = study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True)
+    return replace(game, safe_class="at-least", suppression_limit=suppression_limit)
+
+
+@POLICIES.register("average-risk")
+class AverageRiskPolicy(KAnonymityPolicy):
+    """Policy with most utility among those with a limit on the average risk of released records.
+
+    The risk of a record is 1 / class size. Classes below the smallest size that keeps the limit are suppressed, if the
+    publisher's unit is the table, up to the suppression limit.
+    """
+
+    label = "Average risk"
+    description = (
+        "for the table, the generalization with the highest utility among the generalizations with a limited mean of "
+        "1 / class size over the released records; the smallest classes are suppressed first"
+    )
+    compared = False
+    meets_attribute_limits = False
+    needs = frozenset({ONE_RECORD_PER_PERSON})
+
+    def limited_game(self, study: TablesStudy, suppression_limit: float) -> FullDomainGame:
+        """Return the game whose best node the policy chooses; see `AverageRiskGame`."""
+        given = vars(_keeping_classes_from(study, 1.0, suppression_limit))
+        return AverageRiskGame(**given, max_average_risk=study.scenario.publisher.max_average_risk)
 
 
 POLICIES.add(
