@@ -521,7 +521,7 @@ class AverageRiskGame(FullDomainGame):
         for outcome, begin, end in zip(outcomes, starts[:-1], starts[1:], strict=True):
             released = tables.released[begin:end]
             sizes, most = self._largest(released)
-            outcome[PAYOUT] = np.sort(-worth[begin:end] * released)[:most].sum() * -1
+            outcome[PAYOUT] = -np.partition(-worth[begin:end] * released, most - 1)[:most].sum()
             outcome[SUPPRESSED] = sizes[most:].sum()
         return outcomes, tables.released > 0
 

@@ -658,9 +658,8 @@ class KAnonymityPolicy(SolvedPolicy):
         InputError
             If the policy cannot be played in this scenario; see `limited_game`.
         """
-        of_table = study.scenario.publisher.unit == "table"
-        limit = study.scenario.publisher.suppression_limit if of_table else 0.0
-        played = self.limited_game(study, limit)
+        section, of_table = study.scenario.publisher, study.scenario.publisher.unit == "table"
+        played = replace(self.limited_game(study), suppression_limit=section.suppression_limit if of_table else 0.0)
         solution = search(played)
         strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
         choice, node = Choice(strategies, "fixed", evaluated, exact=False), int(strategies.max(initial=WITHHELD))
@@ -668,8 +667,8 @@ class KAnonymityPolicy(SolvedPolicy):
             return choice
         return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
 
-    def limited_game(self, study: TablesStudy, suppression_limit: float) -> FullDomainGame:
-        """Return the game whose best node the policy chooses: a record kept pays its utility, and smaller classes none.
+    def limited_game(self, study: TablesStudy) -> FullDomainGame:
+        """Return the game in which a record pays its utility in classes of at least k records, and 0 in others.
 
         Raises
         ------
@@ -679,20 +678,15 @@ class KAnonymityPolicy(SolvedPolicy):
             columns.
         """
         k, ones = float(k_of(self, study.scenario.publisher.k, "publisher.k")), np.ones(study.space.n_records)
-        played = _keeping_classes_from(study, k, suppression_limit)
+        # An attack on a class of k people does not pay an adversary who gains k times its cost.
+        played = study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True)
+        played = replace(played, safe_class="at-least")
         if study.persons is None and study.admissible is None:
             return played
         require_comparable(self.name, study.space.size)
         linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
         record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
         return AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
-
-
-def _keeping_classes_from(study: TablesStudy, k: float, suppression_limit: float) -> FullDomainGame:
-    """Return the game in which a record pays its utility in classes of at least `k` records, and 0 in others."""
-    # An attack on a class of k people does not pay an adversary who gains k times its cost.
-    game = study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True)
-    return replace(game, safe_class="at-least", suppression_limit=suppression_limit)
 
 
 @POLICIES.register("average-risk")
@@ -712,10 +706,10 @@ class AverageRiskPolicy(KAnonymityPolicy):
     meets_attribute_limits = False
     needs = frozenset({ONE_RECORD_PER_PERSON})
 
-    def limited_game(self, study: TablesStudy, suppression_limit: float) -> FullDomainGame:
-        """Return the game whose best node the policy chooses; see `AverageRiskGame`."""
-        given = vars(_keeping_classes_from(study, 1.0, suppression_limit))
-        return AverageRiskGame(**given, max_average_risk=study.scenario.publisher.max_average_risk)
+    def limited_game(self, study: TablesStudy) -> FullDomainGame:
+        """Return the `AverageRiskGame` in which a record kept pays its utility."""
+        game = study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, 1.0, 1.0])), no_attack=True)
+        return AverageRiskGame(**vars(game), max_average_risk=study.scenario.publisher.max_average_risk)
 
 
 POLICIES.add(

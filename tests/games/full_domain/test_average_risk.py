@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from full_domain_oracle import SmallDataset, datasets, game_of
 from hypothesis import given
@@ -117,6 +118,21 @@ def test_a_suppression_limit_generalizes_instead():
     game = limited(one_attribute(5, 2, 1), 0.3, limit=0.1)
     assert search(game).node == 1
     assert search(replace(game, max_average_risk=0.12)).node == -1
+
+
+@pytest.mark.parametrize("policy", ["k-anonymity-2", "average-risk"])
+def test_policies_search_more_than_a_million_nodes(tmp_path, policy):
+    names = [f"q{number}" for number in range(13)]
+    codes = np.random.default_rng(1).integers(0, 4, (100, len(names)))
+    pd.DataFrame(codes, columns=names).to_csv(tmp_path / "records.csv", index=False)
+    attributes = "".join(f'[attributes.{name}]\nhierarchy = {{rule = "intervals", widths = [2]}}\n' for name in names)
+    publisher = f'[publisher]\nunit = "table"\npolicies = ["{policy}"]\nsuppression_limit = 0.5\n'
+    economics = '[adversary]\nrisk = "prosecutor"\n[economics]\nbenefit = 1\nloss = 1\ncost = 1\n'
+    path = tmp_path / "scenario.toml"
+    path.write_text('[release]\npath = "records.csv"\n' + attributes + economics + publisher)
+    study = build_study(Scenario.load(path))
+    assert study.lattice.size == 3**13
+    assert (study.solve(policy, study.game()).strategies >= 0).mean() >= 0.5
 
 
 @pytest.mark.parametrize(("unit", "limit"), [("table", 0.05), ("record", 0.0)])
