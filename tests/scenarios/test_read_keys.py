@@ -38,6 +38,7 @@ def refused(key, changes, scenario=TOWN):
         ("publisher.suppression_limit", {"publisher.suppression_limit": 0.2}),
         ("publisher.solver", {"publisher.solver": "branch-and-bound", "publisher.unit": "table"}),
         ("publisher.k", {"publisher.k": 4}),
+        ("publisher.max_average_risk", {"publisher.max_average_risk": 0.1}),
         ("publisher.k", {"publisher.k": 4, "publisher.policies": ["k-anonymity-3"]}),
         ("publisher.rounds", {"publisher.rounds": 3}),
         ("safe_harbor", {"safe_harbor": {"age": "age"}}),
@@ -81,6 +82,7 @@ def test_the_same_key_is_read_where_its_condition_holds():
         {"publisher.suppression_limit": 0.2, "publisher.policies": ["full-domain"]},
         {"release.sampling_fraction": 0.5, "beliefs.risk": "sample"},
         {"publisher.k": 4, "publisher.policies": ["k-anonymity"]},
+        {"publisher.max_average_risk": 0.1, "publisher.policies": ["average-risk"]},
         {"publisher.k": [4, 6], "publisher.policies": ["k-anonymity"]},
     ):
         Scenario.load(TOWN, changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -452,17 +453,60 @@ def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
     return part(merged, 0, starts[levels]), starts
 
 
-def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool_]) -> tuple[ClassTable, int]:
+class Rests(NamedTuple):
+    """An attribute and the values of later attributes, in the order of `RollUp.order` and at their lowest levels.
+
+    Combinations of the later values are numbered in ascending order of their keys.
+
+    Attributes
+    ----------
+    field : Field
+        The attribute, from its lowest level on.
+    number : ndarray of int64, shape (n_before,)
+        Number of the combination, by the number of the combination that includes the attribute itself.
+    keys : ndarray of int64, shape (n_combinations,)
+        Key of the combination.
+    next_group : ndarray of int64, shape (n_combinations,)
+        Group of the combination in the next attribute.
+    """
+
+    field: Field
+    number: Ints
+    keys: Ints
+    next_group: Ints
+
+
+def rests_of(keys: Ints, fields: Sequence[Field]) -> list[Rests]:
+    """Return the `Rests` of all attributes except the last.
+
+    `keys` are the distinct keys of the lowest node, ascending, and `fields` the fields of bits of the attributes in the
+    order of `RollUp.order`.
+    """
+    rests = []
+    for field, following in itertools.pairwise(fields):
+        keys, number = np.unique(keys & ((1 << field.shift) - 1), return_inverse=True)
+        rests.append(Rests(field, number, keys, keys >> following.shift))
+    return rests
+
+
+@compiled()
+def raise_kept(
+    table: ClassTable, rest_of: Ints, rests: Rests, step: int, kept: NDArray[np.bool_]
+) -> tuple[ClassTable, Ints]:
     """Raise one attribute by some levels, and drop classes whose prefix is not kept.
 
-    The prefix of a class is its values of this and all earlier attributes, in the order of `RollUp.order`.
+    The prefix of a class is its values of this and all earlier attributes, in the order of `RollUp.order`. Classes are
+    added up by their number of the combination of later values, which takes less time than a sort of their keys.
 
     Parameters
     ----------
     table : ClassTable
-        Classes with this and all later attributes at their lowest levels.
-    field : Field
-        The attribute, from its lowest level on.
+        Classes with this and all later attributes at their lowest levels, in ascending order of their values of this
+        and all earlier attributes.
+    rest_of : ndarray of int64, shape (n_classes,)
+        Number of the combination of this and all later values, for each class.
+    rests : Rests
+        The attribute, from its lowest level on, and the combinations of later values.
     step : int
         Number of levels.
     kept : ndarray of bool, shape (n_prefixes,)
@@ -471,18 +515,43 @@ def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool
     Returns
     -------
     ClassTable
-        The merged classes that are kept.
-    int
-        Number of records in the classes dropped.
+        The merged classes that are kept, in ascending order of their prefix and their value of the next attribute.
+    ndarray of int64, shape (n_kept,)
+        Number of the combination of later values, for each of these classes.
     """
-    prefix = table.keys >> field.shift
-    raised = (prefix & ~field.mask) | field.parents[step][prefix & field.mask]
-    # Siblings are neighbours, so raised prefixes are in ascending order.
-    rows = np.flatnonzero(kept[np.cumsum(np.diff(raised, prepend=raised[:1]) != 0)])
-    dropped = int(table.released.sum() - table.released[rows].sum())
-    if not len(rows):
-        return part(table, 0, 0), dropped
-    raised_keys = raised[rows] << field.shift | table.keys[rows] & ((1 << field.shift) - 1)
-    # Timsort takes linear time if the keys consist of few ascending runs.
-    order = rows[np.argsort(raised_keys, kind="stable")]
-    return raise_classes(table, order, field, step)[0], dropped
+    keys, released, people, loss = table
+    field, n, n_rests = rests.field, len(keys), len(rests.keys)
+    parents, added_loss, shift, mask = field.parents[step], field.added_loss[step], field.shift, field.mask
+    raised, raised_rest, row, begin, prefix_number = _room(n), np.empty(n, np.int64), 0, 0, 0
+    sums, last_seen, found = _room(n_rests), np.full(n_rests, -1), np.empty(n_rests, np.int64)
+    ends = np.empty(rests.next_group[-1] + 2, np.int64)
+    while row < n:
+        # Siblings are neighbours, so all classes of a raised prefix follow each other.
+        raised_prefix, n_found = (keys[row] >> shift & ~mask) | parents[keys[row] >> shift & mask], 0
+        ends[:] = 0
+        while row < n:
+            group = keys[row] >> shift & mask
+            if (keys[row] >> shift & ~mask) | parents[group] != raised_prefix:
+                break
+            if kept[prefix_number]:
+                rest = rests.number[rest_of[row]]
+                begins = last_seen[rest] != prefix_number
+                last_seen[rest], found[n_found] = prefix_number, rest
+                n_found += begins
+                ends[rests.next_group[rest] + 1] += begins
+                sums.released[rest] = released[row] + (0 if begins else sums.released[rest])
+                sums.people[rest] = people[row] + (0.0 if begins else sums.people[rest])
+                sums.loss[rest] = min(loss[row] + added_loss[group], np.inf if begins else sums.loss[rest])
+            row += 1
+        ends[0] = begin
+        for group in range(len(ends) - 1):
+            ends[group + 1] += ends[group]
+        for rest in found[:n_found]:
+            at = ends[rests.next_group[rest]]
+            ends[rests.next_group[rest]] += 1
+            raised.keys[at], raised_rest[at] = raised_prefix << shift | rests.keys[rest], rest
+            raised.released[at], raised.people[at] = sums.released[rest], sums.people[rest]
+            raised.loss[at] = sums.loss[rest]
+        begin += n_found
+        prefix_number += 1
+    return part(raised, 0, begin), raised_rest[:begin]

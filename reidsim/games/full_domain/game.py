@@ -95,6 +95,34 @@ def record_outcomes(loss: Floats, people: Floats, terms: Terms, kind: Ints) -> F
     return outcomes
 
 
+@compiled()
+def node_totals(of_classes: Floats, released: Ints, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+    """Add up the outcomes of the records of each node.
+
+    Parameters
+    ----------
+    of_classes : ndarray of float64, shape (4, n_classes)
+        Outcome of a record of each class; see `record_outcomes`. The classes of a node follow each other.
+    released : ndarray of int64, shape (n_classes,)
+        Number of records of each class.
+    starts : ndarray of int64, shape (n_nodes + 1,)
+        Position at which the classes of each node begin, and the end of the last.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_nodes, 4)
+        Outcomes of each node; see `FullDomainGame.outcomes`.
+    ndarray of bool, shape (n_classes,)
+        Whether each class has records that are kept.
+    """
+    outcomes = np.zeros((len(starts) - 1, 4))
+    for node in range(len(outcomes)):
+        for i in range(starts[node], starts[node + 1]):
+            for which in range(4):
+                outcomes[node, which] += of_classes[which, i] * released[i]
+    return outcomes, (of_classes[SUPPRESSED] == 0) & (released > 0)
+
+
 # Node number of a solution without a node: no record is released.
 NO_SOLUTION = -1
 
@@ -360,8 +388,12 @@ class FullDomainGame:
 
         For the rows see `record_outcomes`. `visit` must follow all cells, unless a subclass uses the node itself.
         """
-        people = visit.table.people[visit.followed.group_of]
-        return np.asarray(record_outcomes(visit.followed.loss, people, self.terms, self.cell_kind))
+        people, terms = visit.table.people[visit.followed.group_of], self.terms_at(visit.table)
+        return np.asarray(record_outcomes(visit.followed.loss, people, terms, self.cell_kind))
+
+    def terms_at(self, table: ClassTable) -> Terms:
+        """Return the payoff parameters and decision ratios at the node with the classes `table`; here `terms`."""
+        return self.terms
 
     def of_classes(self, table: ClassTable) -> Floats:
         """Return the outcome of a record of each class of `table`, shape (4, n_classes).
@@ -369,7 +401,16 @@ class FullDomainGame:
         For the rows see `record_outcomes`. This requires `by_class`. If a class is suppressed, so is every part of the
         class that has at least the same information loss; searches use this.
         """
-        return np.asarray(record_outcomes(table.loss, table.people, self.terms, np.zeros_like(table.keys)))
+        return np.asarray(record_outcomes(table.loss, table.people, self.terms_at(table), np.zeros_like(table.keys)))
+
+    def bounds(self, tables: ClassTable, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return bounds on the outcomes of branches, and the classes with records that a branch may keep.
+
+        Records of a class of `tables` agree in the attributes that a branch fixes; the classes of a branch follow each
+        other. For the parameters and the results see `node_totals`. A node of a branch has at most the payout and at
+        least the number of suppressed records in its row. This requires `by_class`.
+        """
+        return node_totals(self.of_classes(tables), tables.released, starts)
 
     def outcomes(self, visit: Visit) -> Floats:
         """Return the outcomes of a node, shape (4,).
@@ -441,6 +482,48 @@ class FullDomainGame:
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         return np.asarray(self.of_cells(self.at(node))[SUPPRESSED] == 0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AverageRiskGame(FullDomainGame):
+    """No-Attack game that limits the mean of 1 / class size over the records kept.
+
+    Classes smaller than k are suppressed, where k is the smallest size, at each node, with which the mean is within the
+    limit. It requires prosecutor risk, a single kind of record and `no_attack`; the adversary's gain and cost have no
+    effect.
+
+    Parameters
+    ----------
+    max_average_risk : float
+        Largest mean, in (0, 1].
+    """
+
+    max_average_risk: float
+
+    def _largest(self, released: Ints) -> tuple[Ints, int]:
+        """Return the sizes of classes, descending, and how many of the largest have a mean within the limit."""
+        sizes = -np.sort(-released[released > 0])
+        number = np.arange(1, len(sizes) + 1)
+        return sizes, int((number <= self.max_average_risk * (1 + INDIFFERENCE) * np.cumsum(sizes)).sum())
+
+    def terms_at(self, table: ClassTable) -> Terms:
+        """Return the terms with the smallest class size that the node keeps as the size safe from attacks."""
+        sizes, most = self._largest(table.released)
+        return self.terms._replace(safe_from=np.append(sizes + 1.0, 1.0)[most : most + 1])
+
+    def bounds(self, tables: ClassTable, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return bounds on the outcomes of branches; see `FullDomainGame.bounds`.
+
+        A node has smaller classes than its branch, so it keeps no more classes, and their records are in no more
+        classes of the branch. A class that is too small in the branch may be kept at a node.
+        """
+        outcomes, worth = np.zeros((len(starts) - 1, 4)), self.prices.benefit * utilities_of(tables.loss)
+        for outcome, begin, end in zip(outcomes, starts[:-1], starts[1:], strict=True):
+            released = tables.released[begin:end]
+            sizes, most = self._largest(released)
+            outcome[PAYOUT] = -np.partition(-worth[begin:end] * released, most - 1)[:most].sum()
+            outcome[SUPPRESSED] = sizes[most:].sum()
+        return outcomes, tables.released > 0
 
 
 # Limit of class sizes to which replies are computed once; the table takes a millisecond.

@@ -31,7 +31,6 @@ generalization.
 from __future__ import annotations
 
 import heapq
-import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,9 +43,10 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
-from reidsim.games.full_domain.class_table import ClassTable, Ints, merge_prefixes, raise_kept
+from reidsim.games.full_domain.class_table import ClassTable, Ints, merge_prefixes, part, raise_kept, rests_of
 from reidsim.games.full_domain.game import (
     NO_SOLUTION,
+    NOBODY,
     PAYOUT,
     SUPPRESSED,
     Followed,
@@ -268,14 +268,14 @@ class _Branch(NamedTuple):
         Lowest node of the branch, and the sum of its levels.
     table : ClassTable
         Classes of the lowest node, without the classes that are suppressed in every node of the branch.
-    dropped : int
-        Number of records in the dropped classes.
+    rest_of : ndarray of int64, shape (n_classes,)
+        For each class, the number of its combination of values of the attributes without fixed levels; see `Rests`.
     """
 
     node: int
     height: int
     table: ClassTable
-    dropped: int
+    rest_of: Ints
 
 
 class _BranchSearch:
@@ -306,7 +306,8 @@ class _BranchSearch:
         roll_up, finest, _ = self._game.finest
         table, _ = roll_up.at(finest, self._game.lowest, np.empty(0, dtype=np.int32))
         node, height = self._game.lattice.index(self._game.lowest), sum(self._game.lowest)
-        self._explore(0, _Branch(node, height, table, 0), dive=False)
+        self._rests = rests_of(table.keys, self._fields)
+        self._explore(0, _Branch(node, height, table, np.arange(len(table.keys))), dive=False)
         return len(self._seen)
 
     def _explore(self, depth: int, branch: _Branch, *, dive: bool) -> None:
@@ -317,16 +318,18 @@ class _BranchSearch:
         """
         game = self._game
         tables, starts = merge_prefixes(branch.table, self._fields[depth])
-        of_classes = game.of_classes(tables)
-        amounts, kept = of_classes * tables.released, (of_classes[SUPPRESSED] == 0) & (tables.released > 0)
-        bounds = np.array([amounts[:, begin:end].sum(axis=1) for begin, end in itertools.pairwise(starts.tolist())])
-        bounds[:, SUPPRESSED] += branch.dropped
+        bounds, kept = game.bounds(tables, starts)
+        dropped = game.n_records - branch.table.released.sum()
+        bounds[:, SUPPRESSED] += dropped
         bounds[bounds[:, SUPPRESSED] > game.most_suppressed, PAYOUT] = -np.inf
         if depth + 1 == len(self._order):
-            for step, outcomes in enumerate(bounds):
-                node = branch.node + step * self._strides[depth]
+            for step, bound in enumerate(bounds[:, PAYOUT].tolist()):
+                node, height = branch.node + step * self._strides[depth], branch.height + step
                 self._seen.add(node)
-                self._incumbent.offer(node, branch.height + step, outcomes)
+                if self._incumbent.is_beaten_at(bound, node, height):
+                    outcomes = game.outcomes(Visit(node, (), part(tables, starts[step], starts[step + 1]), NOBODY))
+                    outcomes[SUPPRESSED] += dropped
+                    self._incumbent.offer(node, height, outcomes)
             # Dives start here, because a dive inside another branch would keep the tables of both in memory.
             dives, self._dives = self._dives, []
             for look in dives:
@@ -341,11 +344,9 @@ class _BranchSearch:
             """
             node, height = branch.node + step * self._strides[depth], branch.height + step
             if self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
-                table, dropped, keeps = branch.table, 0, kept[starts[step] : starts[step + 1]]
-                # At the branch's own level, dropping only a few classes is not worth copying the other classes.
-                if step or 4 * np.count_nonzero(~keeps) >= len(table.keys):
-                    table, dropped = raise_kept(table, self._fields[depth], step, keeps)
-                self._explore(depth + 1, _Branch(node, height, table, branch.dropped + dropped), dive=dive)
+                keeps = kept[starts[step] : starts[step + 1]]
+                raised = raise_kept(branch.table, branch.rest_of, self._rests[depth], step, keeps)
+                self._explore(depth + 1, _Branch(node, height, *raised), dive=dive)
 
         # Visit the most promising level first, because good nodes close other branches.
         steps = np.argsort(-bounds[:, PAYOUT], kind="stable").tolist()

@@ -15,7 +15,7 @@ from reidsim.core.numerics import dot, random_stream
 from reidsim.games.composite import TypesGame, payoff_of_withholding
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release, by_record, directed_linker, without_attacked
-from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, eager
+from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, AverageRiskGame, FullDomainGame, eager
 from reidsim.games.full_domain.search import (
     FullDomainSolution,
     explore,
@@ -647,36 +647,69 @@ class KAnonymityPolicy(SolvedPolicy):
     is_rule = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the `Choice` of the k-anonymous node with the largest utility.
+        """Return the `Choice` of the node with the largest utility that keeps the policy's limit.
 
-        All game rows have this node, or -1 if no node is k-anonymous. If the publisher's unit is the table, some
-        records may be withheld, and the result is a `TablesChoice` with the node and the equivalence classes at the
-        node, unless all records are withheld.
+        All game rows have this node, or -1 if no node keeps it. If the publisher's unit is the table, some records may
+        be withheld, and the result is a `TablesChoice` with the node and the equivalence classes at the node, unless
+        all records are withheld.
 
         Raises
         ------
         InputError
-            If there are more than a million nodes, or the scenario gives several k and the policy's name none.
+            If the policy cannot be played in this scenario; see `limited_game`.
         """
-        section, ones = study.scenario.publisher, np.ones(study.space.n_records)
-        k, of_table = float(k_of(self, section.k, "publisher.k")), section.unit == "table"
-        require_comparable(self.name, study.space.size)
-        # An attack on a class of k people does not pay an adversary who gains k times its cost.
-        played = replace(
-            study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True),
-            safe_class="at-least",
-            suppression_limit=section.suppression_limit if of_table else 0.0,
-        )
-        if study.persons is not None or study.admissible is not None:
-            linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
-            record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
-            played = AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
+        section, of_table = study.scenario.publisher, study.scenario.publisher.unit == "table"
+        played = replace(self.limited_game(study), suppression_limit=section.suppression_limit if of_table else 0.0)
         solution = search(played)
         strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
         choice, node = Choice(strategies, "fixed", evaluated, exact=False), int(strategies.max(initial=WITHHELD))
         if not of_table or node == WITHHELD:
             return choice
         return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
+
+    def limited_game(self, study: TablesStudy) -> FullDomainGame:
+        """Return the game in which a record pays its utility in classes of at least k records, and 0 in others.
+
+        Raises
+        ------
+        InputError
+            If the scenario gives several k and the policy's name none, or there are more than a million nodes and
+            classes do not determine which records are kept: with several records per person, or limits on sensitive
+            columns.
+        """
+        k, ones = float(k_of(self, study.scenario.publisher.k, "publisher.k")), np.ones(study.space.n_records)
+        # An attack on a class of k people does not pay an adversary who gains k times its cost.
+        played = study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True)
+        played = replace(played, safe_class="at-least")
+        if study.persons is None and study.admissible is None:
+            return played
+        require_comparable(self.name, study.space.size)
+        linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
+        record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
+        return AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
+
+
+@POLICIES.register("average-risk")
+class AverageRiskPolicy(KAnonymityPolicy):
+    """Policy with most utility among those with a limit on the average risk of released records.
+
+    The risk of a record is 1 / class size. Classes below the smallest size that keeps the limit are suppressed, if the
+    publisher's unit is the table, up to the suppression limit.
+    """
+
+    label = "Average risk"
+    description = (
+        "for the table, the generalization with the highest utility among the generalizations with a limited mean of "
+        "1 / class size over the released records; the smallest classes are suppressed first"
+    )
+    compared = False
+    meets_attribute_limits = False
+    needs = frozenset({ONE_RECORD_PER_PERSON})
+
+    def limited_game(self, study: TablesStudy) -> FullDomainGame:
+        """Return the `AverageRiskGame` in which a record kept pays its utility."""
+        game = study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, 1.0, 1.0])), no_attack=True)
+        return AverageRiskGame(**vars(game), max_average_risk=study.scenario.publisher.max_average_risk)
 
 
 POLICIES.add(

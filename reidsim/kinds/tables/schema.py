@@ -35,6 +35,7 @@ from reidsim.scenarios.registry import (
     Policy,
     require_by_agents,
     with_each_k,
+    with_policy,
 )
 from reidsim.scenarios.resources import DrawnResourceSection, ListBeliefsSection, Together, check_together
 from reidsim.scenarios.schema import (
@@ -466,6 +467,8 @@ class PublisherSection(PoliciesSection):
         budget of the anytime search: largest time in seconds; with local recoding, in each round
     rounds
         largest number of rounds of local recoding
+    max_average_risk
+        with policy `average-risk`: largest mean of 1 / class size over the released records
     sensitive
         sensitive column or columns, whose values are protected against inference; several columns are protected
         separately, and policy `m-invariance` protects exactly one
@@ -492,6 +495,7 @@ class PublisherSection(PoliciesSection):
     seconds: Annotated[float, Field(gt=0)] | None = None
     rounds: Count = 100
     k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
+    max_average_risk: Annotated[float, Field(gt=0, le=1), with_policy("average-risk")] = 0.05
     sensitive: Text | Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     sensitive_hierarchies: Annotated[dict[str, HierarchySection], _WITH_T_CLOSENESS] = Field(default={})
     l_diversity: Annotated[int, Field(ge=2), with_key("sensitive")] | None = None
