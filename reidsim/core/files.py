@@ -12,9 +12,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import stat
 import tempfile
 import tomllib
+import weakref
 import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -42,7 +44,7 @@ _CHUNK = 16 * 2**20
 _SMALL = 2**20
 
 
-class PrivateFolder(tempfile.TemporaryDirectory[str]):
+class PrivateFolder:
     """A temporary folder that only the user can read, and that is deleted with the object.
 
     A copy, also one made by pickling, is another folder with the same files.
@@ -51,10 +53,17 @@ class PrivateFolder(tempfile.TemporaryDirectory[str]):
     ----------
     files : mapping of str to bytes
         Content of the first files, by relative path.
+
+    Attributes
+    ----------
+    name : str
+        Path of the folder.
     """
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
-        super().__init__(prefix="reidsim-")
+        # A TemporaryDirectory would warn when it is deleted with the object.
+        self.name = tempfile.mkdtemp(prefix="reidsim-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
         for name, content in (files or {}).items():
             path = Path(self.name, name)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -757,7 +757,8 @@ class Scenario(BaseScenario[Any]):
             with suppress(InputError):
                 at_point(self, {key: bounds[0] + 0.5}).check_parts()
                 whole = False
-        return {"distribution": "uniform", "low": bounds[0], "high": bounds[1], "whole": whole}
+        limits = {"low": bounds[0], "high": bounds[1]}
+        return {"distribution": "uniform", **limits, **({"whole": True} if whole else {})}
 
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
