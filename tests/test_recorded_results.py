@@ -41,7 +41,7 @@ UNRECORDED = re.compile(
 # Embedded files, hashes and keys of runs (which depend on the source code), days, versions and running times.
 UNRECORDED_TEXT = re.compile(
     r'<style>.*?</style>|"data:[^"]*"|(?<![\d.])(?=[0-9a-f]*[a-f])[0-9a-f]{16,64}\b|'
-    r"\b\d{4}-\d\d-\d\d\b|\d+\.\d+\.\d+\S*|[\d.,]+ (?:s|seconds)\b",
+    r"\b\d{4}-\d\d-\d\d\b|\bon \d{1,2} [A-Z][a-z]+ \d{4}\b|\d+\.\d+\.\d+\S*|[\d.,]+ (?:s|seconds)\b",
     re.DOTALL,
 )
 NUMBER = re.compile(r"(?<![\w.])-?(?:[1-9]\d{0,2}(?:,\d{3})+(?![\d,])|0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?")
