@@ -2,7 +2,7 @@
 
 Run with ``python benchmarks/serve.py``. A browser that is open already, Chromium without a window, asks for the page
 once the server has said its address; then the slider of the loss moves by a step at a time. A change is over when other
-numbers are shown and none is greyed; the next one waits for the figures, too.
+numbers are shown and none is greyed; the next one waits until nothing is computed.
 """
 
 from __future__ import annotations
@@ -29,15 +29,10 @@ PATIENCE_SECONDS = 300
 # A key is answered, by greyed numbers, within a fraction of that.
 KEY_SECONDS = 10
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1500,1400")
-VERDICT = "return document.querySelector('.reidsim-verdict')?.innerText"
-NUMBERS = (
-    "return document.querySelector('.reidsim-stale') ? null : document.querySelector('.reidsim-measures').innerText"
-)
-DRAWN = (
-    "return Array.from(document.querySelectorAll('.v-progress-linear'))"
-    ".every(bar => getComputedStyle(bar).visibility === 'hidden')"
-)
-SLIDER = ".v-slider__thumb-container"
+VERDICT = "return document.querySelector('.desk-verdict')?.innerText"
+NUMBERS = "return document.querySelector('.desk-stale') ? null : document.querySelector('.desk-verdict').innerText"
+DRAWN = "return Array.from(document.querySelectorAll('.desk-busy')).every(each => !each.innerText)"
+SLIDER = ".desk-inputs input[type=range]"
 # The benefit has the first slider.
 LOSS = 1
 
