@@ -250,6 +250,12 @@ class ReportOptions:
         Author, printed in the heading.
     institution : NAME
         Institution of the author, printed in the heading.
+    decider : NAME
+        Person who signs, printed above the line of the name (default: a line to fill in).
+    role : ROLE
+        Role of this person.
+    decision : TEXT
+        Decision of this person.
     """
 
     scenario_file: Annotated[Path | None, typer.Option("--scenario")] = None
@@ -257,21 +263,24 @@ class ReportOptions:
     break_even: Annotated[bool | None, typer.Option("--break-even/--no-break-even")] = None
     author: str = ""
     institution: str = ""
+    decider: str = ""
+    role: str = ""
+    decision: str = ""
 
 
 def report(folder: Path, options: ReportOptions, output: arguments.OutputOption = None, no_cells: bool = False) -> None:
-    """Write a report of a run as one self-contained HTML page.
+    """Write a report of a run as one self-contained HTML page, or as PDF.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
-    Example: reidsim report results/wan2015-001 -o board.html
+    Example: reidsim report results/wan2015-001 -o board.pdf
 
     Parameters
     ----------
     folder : DIR
         Results folder of a run.
     output
-        New file (default: report.html in DIR).
+        New file, a PDF if its name ends in .pdf (default: report.html in DIR).
     no_cells
         Omit sample rows and the records with the highest risk.
     """
@@ -330,6 +339,10 @@ def share(
     accept_risk: bool = False,
     data: Path | None = None,
     rulebook: Path | None = None,
+    into: Path | None = None,
+    decider: str = "",
+    role: str = "",
+    decision: str = "",
     verify: Path | None = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
@@ -362,11 +375,19 @@ def share(
         File of the original records, if it was moved after the run.
     rulebook
         New CSV file with the rules of this release, for `reidsim apply`; do not publish it.
+    into : NEW
+        New folder for the file, its sidecar and rulebook, the scenario and the report (HTML and PDF), instead of -o.
+    decider : NAME
+        Person who signs, for the report in the folder.
+    role : ROLE
+        Role of this person.
+    decision : TEXT
+        Decision of this person.
     verify : FILE
         Only check that a shared file and its sidecar are unchanged.
     """
     if verify is not None:
-        others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
+        others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook, into)
         if any(value not in (None, ()) for value in others) or accept_risk or any(vars(columns).values()):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
@@ -378,30 +399,37 @@ def share(
         note(f"{verify} and its sidecar are unchanged")
         note(summary_of(sidecar))
         return
-    if folder is None or output is None:
+    if folder is None or (output is None and into is None):
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with arguments.waiting(f"reading {folder}"):
+        from reidsim.reports.page.bundle import require_for_folder, share_folder
         from reidsim.reports.page.sources import open_results
         from reidsim.reports.shared.audited import summary_of
         from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
 
-        # Check the output path before the results are opened.
-        require_new_files(output)
-        sidecar, warnings = share_run(
-            open_results(folder),
-            output,
-            policy=policy,
-            kept=columns.kept(_split(unknown_to_outsiders, columns.keep), max_singled_out),
-            data=data,
-            max_risk=max_risk,
-            accept_risk=accept_risk,
-            rulebook=rulebook,
-            allow_code=allow_code,
-        )
+        options: dict[str, Any] = {
+            "policy": policy,
+            "kept": columns.kept(_split(unknown_to_outsiders, columns.keep), max_singled_out),
+            "data": data,
+            "max_risk": max_risk,
+            "accept_risk": accept_risk,
+            "allow_code": allow_code,
+        }
+        signed = {"decider": decider, "role": role, "decision": decision}
+        require_for_folder(into, signed, output=output, rulebook=rulebook)
+        if into is not None:
+            sidecar, warnings, digests = share_folder(folder, into, report=signed, **options)
+            written = [f"{into / name}, SHA-256 {digest}" for name, digest in digests.items()]
+        elif output is not None:
+            # Check the output path before the results are opened.
+            require_new_files(output)
+            sidecar, warnings = share_run(open_results(folder), output, rulebook=rulebook, **options)
+            written = [f"{output} and {sidecar_of(output)}"]
     arguments.print_warnings(warnings)
     note(summary_of(sidecar))
-    note(f"Written: {output} and {sidecar_of(output)}")
+    for line in written:
+        note(f"Written: {line}")
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:

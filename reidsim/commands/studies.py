@@ -225,12 +225,13 @@ def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) ->
 
 def serve(
     changes: arguments.Changes,
-    scenario: Annotated[str, typer.Argument()] = "wan2015",
+    scenario: Annotated[str | None, typer.Argument(show_default=False)] = None,
     port: Annotated[int, typer.Option(min=0, max=65_535)] = 8765,
 ) -> None:
     """Show a scenario as a web page on this computer.
 
-    No other computer can open the page. It requires `pip install 'reidsim[web]'`.
+    No other computer can open the page. It requires `pip install 'reidsim[web]'`. Without a scenario, the page begins
+    with a file, as `reidsim desk` does.
 
     Example: reidsim serve wan2015 --port 8765
 
@@ -243,16 +244,44 @@ def serve(
     port
         Network port on this computer; 0 for any free port.
     """
-    loaded = changes.load(scenario)
+    if scenario is None and any(vars(changes).values()):
+        raise InputError("options of a scenario without a scenario", where="SCENARIO", expected="a scenario to change")
+    _serve(port, "the page", None if scenario is None else changes.load(scenario))
+
+
+def desk(
+    port: Annotated[int, typer.Option(min=0, max=65_535)] = 8765,
+    open_: Annotated[Path | None, typer.Option("--open")] = None,
+) -> None:
+    """Open a web page that leads from a file to a signed decision.
+
+    No other computer can open the page. It requires `pip install 'reidsim[web]'`.
+
+    Example: reidsim desk
+
+    Example: reidsim desk --open clinic
+
+    Parameters
+    ----------
+    port
+        Network port on this computer; 0 for any free port.
+    open_ : FOLDER
+        Folder of the session, to continue it; a new folder begins a session (default: a temporary folder, which is
+        removed at the end).
+    """
+    _serve(port, "the desk", folder=open_)
+
+
+def _serve(port: int, name: str, scenario: Scenario[ScenarioHead] | None = None, folder: Path | None = None) -> None:
     with ExitStack() as starting:
-        starting.enter_context(arguments.waiting(f"opening {scenario}"))
+        starting.enter_context(arguments.waiting(f"opening {name}"))
         from reidsim.web import server
 
         def started(address: str) -> None:
             starting.close()
-            note(f"{loaded.name} at {address} (Ctrl-C to stop)")
+            note(f"{scenario.name if scenario else name} at {address} (Ctrl-C to stop)")
 
-        server.serve(loaded, port, started)
+        server.serve(port, started, scenario=scenario, folder=folder)
 
 
 def stress(

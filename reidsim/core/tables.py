@@ -17,7 +17,7 @@ import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,7 @@ from pandas.io.stata import StataReader
 from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
-from reidsim.core.errors import InputError, listed, nearest, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, listed, nearest, reading, refuse_rows, require_distinct
 from reidsim.core.files import (
     EXCEL,
     SAS,
@@ -69,6 +69,8 @@ def read_table(
     comment: str | None = None,
     trim: bool = True,
     encoding: str | None = None,
+    sheet: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> pd.DataFrame:
     """Read a table with every value as text.
 
@@ -90,6 +92,10 @@ def read_table(
         Whether to remove spaces around values.
     encoding : str, optional
         UTF-8 by default. A byte order mark is removed.
+    sheet : str, optional
+        Sheet of a workbook; the first by default.
+    progress : callable, optional
+        Called with the numbers of steps done and in total while delimited text is read.
 
     Returns
     -------
@@ -99,13 +105,28 @@ def read_table(
     ------
     InputError
         If the file cannot be read, is not text, has no rows, rows of different lengths, repeated column names,
-        or more than 10,000 columns.
+        or more than 10,000 columns; or if a sheet is given for a file that is no workbook.
     """
+    if sheet is not None and path.suffix.lower() not in EXCEL:
+        raise InputError("only a workbook has sheets", source=path, where="sheet", found=sheet)
     if path.suffix == ".parquet":
         return _parquet(path, trim)
     if path.suffix.lower() in TYPED_ENDINGS:
-        return text_table(read_typed_file(path), str(path), trim=trim)
-    text = _text(path, encoding)
+        return text_table(read_typed_file(path, sheet=sheet), str(path), trim=trim)
+    return _table(path, _text(path, encoding), delimiter, header=header, comment=comment, trim=trim, progress=progress)
+
+
+def _table(
+    path: Path,
+    text: str,
+    delimiter: str,
+    *,
+    header: bool = True,
+    comment: str | None = None,
+    trim: bool = True,
+    progress: Callable[[int, int], object] | None = None,
+) -> pd.DataFrame:
+    """Return delimited text as a table; `path` is for messages, and the others are as in `read_table`."""
     above = itertools.takewhile(
         lambda line: not line.strip() or (comment is not None and line.startswith(comment)),
         io.StringIO(text, newline=""),
@@ -127,7 +148,13 @@ def read_table(
     table = _parsed(path, text, names, delimiter, header).slice(int(header))
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one row")
-    columns = [_values(column, trim) for column in table.columns]
+    # The table holds all values: release the memory of the text.
+    del text
+    columns = []
+    for number, column in enumerate(table.columns, start=2):
+        if progress is not None:
+            progress(number, table.num_columns + 2)
+        columns.append(_values(column, trim))
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
 
 
@@ -218,9 +245,13 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         return parquet.read_table(path.absolute(), columns=columns)
 
 
-def _parquet(path: Path, trim: bool) -> pd.DataFrame:
-    require_parquet_fits(path)
-    table = read_parquet(path)
+def _parquet(path: Path, trim: bool, rows: int | None = None) -> pd.DataFrame:
+    if rows is None:
+        require_parquet_fits(path)
+        table = read_parquet(path)
+    else:
+        with reading_parquet(path), parquet.ParquetFile(path.absolute()) as file:
+            table = pa.Table.from_batches(itertools.islice(file.iter_batches(rows), 1), file.schema_arrow)
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one row")
     return pd.DataFrame({name: _as_text(table.column(name), name, path, trim) for name in table.column_names})
@@ -327,10 +358,8 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
     InputError
         If the path is a pipe, device or socket.
     """
-    require_no_device(path)
     try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            beginning = stream.read(_BEGINNING).decode(encoding or "utf-8", errors="ignore").removeprefix("\ufeff")
+        beginning = _beginning(path, encoding)
     except (OSError, ValueError, LookupError):
         return DELIMITERS[0]
     lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith("#")][:2]
@@ -344,6 +373,13 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
         return len(set(widths)) == 1 and widths[0] > 1, max(widths, default=1)
 
     return max(DELIMITERS, key=columns)
+
+
+def _beginning(path: Path, encoding: str | None) -> str:
+    """Return the beginning of a text, without a byte order mark; characters that are invalid or cut are left out."""
+    require_no_device(path)
+    with pa.input_stream(str(path), compression="detect") as stream:
+        return str(stream.read(_BEGINNING).decode(encoding or "utf-8", errors="ignore")).removeprefix("\ufeff")
 
 
 def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
@@ -515,11 +551,80 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     return pd.Series(text.mask(missing, "").to_numpy(), dtype="str")
 
 
-def read_typed_file(path: Path) -> pd.DataFrame:
-    """Read a Stata, SPSS, SAS or Excel file; the first sheet of a workbook.
+def first_rows(path: Path, rows: int, *, delimiter: str, encoding: str, sheet: str | None = None) -> pd.DataFrame:
+    """Return the first rows of a table with every value as text, without reading the whole file.
+
+    Parameters
+    ----------
+    path, delimiter, encoding, sheet
+        As in `read_table`.
+    rows : int
+        Number of rows.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or has no rows.
+    """
+    if path.suffix == ".parquet":
+        return _parquet(path, True, rows)
+    if path.suffix.lower() in TYPED_ENDINGS:
+        return text_table(read_typed_file(path, rows=rows, sheet=sheet), str(path))
+    lines = _beginning(path, encoding).splitlines(keepends=True)
+    reader = csv.reader(lines, delimiter=delimiter)
+    with contextlib.suppress(csv.Error):
+        for _ in itertools.islice(filter(None, reader), rows + 1):
+            pass
+    return _table(path, "".join(lines[: reader.line_num]), delimiter)
+
+
+def detect_encoding(path: Path) -> str:
+    """Return the encoding of delimited text: utf-8, utf-16 with a byte order mark, else cp1252 or latin-1.
+
+    The whole file is decoded, a few megabytes at a time. The last two differ from other encodings of one byte per
+    character only in letters beyond English, so that their result is an assumption.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    require_no_device(path)
+    opener = _OPENERS.get(path.suffix, open)
+    with reading(path):
+        with opener(path, "rb") as file:
+            if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return "utf-16"
+        for encoding in ("utf-8", "cp1252"):
+            decoder = codecs.getincrementaldecoder(encoding)()
+            with contextlib.suppress(UnicodeDecodeError), opener(path, "rb") as file:
+                while block := file.read(8 * _BEGINNING):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+                return encoding
+    return "latin-1"
+
+
+def sheets_of(path: Path) -> tuple[str, ...]:
+    """Return the names of the sheets of a workbook; empty for other files.
+
+    Raises
+    ------
+    InputError
+        If the workbook cannot be read, or the library to read it is not installed.
+    """
+    if path.suffix.lower() not in EXCEL:
+        return ()
+    with _opening(path), pd.ExcelFile(path, engine="openpyxl") as workbook:
+        return tuple(map(str, workbook.sheet_names))
+
+
+def read_typed_file(path: Path, *, rows: int | None = None, sheet: str | None = None) -> pd.DataFrame:
+    """Read a Stata, SPSS, SAS or Excel file; the first sheet of a workbook, unless another one is named.
 
     Codes with a label in the file's dictionary become the label; if two codes of a column have equal labels, the code
-    is added to the label. Missing values of the dictionary are missing.
+    is added to the label. Missing values of the dictionary are missing. If `rows` is given, at most this number of rows
+    is read.
 
     Raises
     ------
@@ -528,8 +633,8 @@ def read_typed_file(path: Path) -> pd.DataFrame:
     """
     with _opening(path):
         if path.suffix.lower() in EXCEL:
-            return _workbook(path)
-        frame, _, labels = _statistical(path)
+            return _workbook(path, rows, sheet)
+        frame, _, labels = _statistical(path, rows)
     columns = {}
     for name, column in frame.items():
         names = {code: label.strip() for code, label in labels.get(str(name), {}).items() if label.strip()}
@@ -554,7 +659,7 @@ def column_labels(path: Path) -> dict[str, str]:
     if path.suffix.lower() not in (*STATA, *SPSS, *SAS):
         return {}
     with _opening(path):
-        _, labels, _ = _statistical(path, only_labels=True)
+        _, labels, _ = _statistical(path, 0)
     return {str(name): label.strip() for name, label in labels.items() if label and label.strip()}
 
 
@@ -583,33 +688,37 @@ def _opening(path: Path) -> Iterator[None]:
 
 
 def _statistical(
-    path: Path, *, only_labels: bool = False
+    path: Path, rows: int | None = None
 ) -> tuple[pd.DataFrame, Mapping[str, str | None], Mapping[str, Mapping[Any, str]]]:
     """Return a file's table, the labels of its columns, and labels by column and code.
 
-    It is a Stata, SPSS or SAS file. With `only_labels`, the table has no rows.
+    It is a Stata, SPSS or SAS file. If `rows` is given, at most this number of rows is read.
     """
     ending = path.suffix.lower()
     if ending in STATA:
         with StataReader(path) as reader:
-            frame = pd.DataFrame() if only_labels else pd.read_stata(path, convert_categoricals=False)
+            # The types of pandas omit this method.
+            read_rows: Any = vars(StataReader)["read"]
+            frame = pd.DataFrame() if rows == 0 else read_rows(reader, rows, convert_categoricals=False)
             # Labels belong to a named label set, which columns may share; pandas has no public access to a column's
             # set.
             by_set, sets = reader.value_labels(), zip(vars(reader)["_varlist"], vars(reader)["_lbllist"], strict=True)
             return frame, reader.variable_labels(), {column: by_set[name] for column, name in sets if name in by_set}
     pyreadstat: ModuleType = importlib.import_module("pyreadstat")
     read = {".zsav": "read_sav", ".xpt": "read_xport"}.get(ending, f"read_{ending.removeprefix('.')}")
-    frame, about = getattr(pyreadstat, read)(str(path), metadataonly=only_labels)
+    frame, about = getattr(pyreadstat, read)(str(path), metadataonly=rows == 0, row_limit=rows or 0)
     return frame, about.column_names_to_labels, about.variable_value_labels
 
 
-def _workbook(path: Path) -> pd.DataFrame:
+def _workbook(path: Path, rows: int | None, sheet: str | None) -> pd.DataFrame:
     require_workbook_fits(path)
-    cells = pd.read_excel(path, header=None, dtype=object, keep_default_na=False, engine="openpyxl").map(_cell)
+    options: dict[str, Any] = {"sheet_name": sheet or 0, "nrows": None if rows is None else rows + 1}
+    cells = pd.read_excel(path, header=None, dtype=object, keep_default_na=False, engine="openpyxl", **options)
+    cells = cells.map(_cell)
     filled = cells.map(str.strip) != ""
     cells = cells.loc[filled.any(axis=1), filled.any(axis=0)]
     if cells.empty:
-        raise InputError("the first sheet is empty", source=path)
+        raise InputError("the sheet is empty" if sheet else "the first sheet is empty", source=path, found=sheet)
     return pd.DataFrame(cells.iloc[1:].to_numpy(), columns=cells.iloc[0].tolist(), dtype="str")
 
 

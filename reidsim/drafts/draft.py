@@ -9,8 +9,11 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
@@ -30,7 +33,7 @@ from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.profile import ColumnProfile, Names, profile_table, rows_with
 from reidsim.populations.catalogue import load_population
-from reidsim.scenarios.kind import keys_of_records
+from reidsim.scenarios.kind import Progress, keys_of_records
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 COLUMNS_FILE = "columns.csv"
@@ -44,10 +47,40 @@ OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 _WEIGHT_USE = "sampling weight: the number of people that the record represents"
 _PERSON_USE = "identifies the person: rows with the same value belong to one person"
 _HOUSEHOLD_USE = "identifies the household: people with the same value live together"
+_ROLES = {_WEIGHT_USE: "weight", _PERSON_USE: "person key", _HOUSEHOLD_USE: "household key"}
 # Maximum number of warnings of each type about single columns.
 _MOST_TOLD = 10
 # Maximum number of characters in a line of a list of columns.
 _LINE = 120
+
+
+class SourceTable(NamedTuple):
+    """Records of a file as read, with the profiles of their columns.
+
+    Attributes
+    ----------
+    delimiter : str
+        Delimiter of a text file.
+    frame : DataFrame
+        The records, as text.
+    profiles : tuple of ColumnProfile
+        One profile per column.
+    """
+
+    delimiter: str
+    frame: pd.DataFrame
+    profiles: tuple[ColumnProfile, ...]
+
+    @classmethod
+    def read(cls, data: Path, options: DraftOptions, progress: Progress | None = None) -> SourceTable:
+        """Read a file; for the parameters and errors, see `draft_scenario`."""
+        refuse_encoding_of_types(data, options.encoding)
+        delimiter, encoding = sniff_delimiter(data, options.encoding), options.encoding or "utf-8"
+        report = progress or (lambda activity, done, total: None)
+        reading, examining = partial(report, f"reading {data.name}"), partial(report, "examining columns")
+        frame = read_table(data, delimiter=delimiter, encoding=encoding, sheet=options.sheet, progress=reading)
+        age_on, words = options.age_on and date.fromisoformat(options.age_on), Names.read(options.names)
+        return cls(delimiter, frame, profile_table(frame, column_labels(data), age_on or None, words, examining))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +101,10 @@ class Draft:
         Problems that the user should review before using the draft.
     files : dict of str to str
         Text of each file to write, by path relative to the draft folder.
+    source : SourceTable
+        The records as read, for further drafts.
+    uses : dict of str to str
+        Reason for another use of a column, such as a person key, by column name.
     """
 
     name: str
@@ -76,11 +113,27 @@ class Draft:
     choice: Choice
     warnings: tuple[str, ...]
     files: dict[str, str]
+    source: SourceTable
+    uses: dict[str, str]
 
     @property
     def scenario_file(self) -> str:
         """Path of the scenario relative to the draft folder."""
         return f"{self.name}.toml"
+
+    @property
+    def person(self) -> list[str]:
+        """Columns that identify the person of a row; empty if each row is a person."""
+        return [name for name, use in self.uses.items() if use == _PERSON_USE]
+
+    def role_of(self, profile: ColumnProfile) -> str:
+        """Return the role of a column in the draft.
+
+        It is quasi-identifier, person key, household key, weight, direct identifier, or left out.
+        """
+        if profile.name in self.choice.names:
+            return "quasi-identifier"
+        return _ROLES.get(self.uses.get(profile.name, ""), "direct identifier" if profile.is_direct else "left out")
 
     def write(self, folder: Path) -> None:
         """Write the files of the draft to an existing folder.
@@ -125,7 +178,13 @@ class UndecidedPersonError(InputError):
 
 
 def draft_scenario(
-    data: Path, folder: Path, options: DraftOptions | None = None, hierarchies: Mapping[str, Path] = {}
+    data: Path,
+    folder: Path,
+    options: DraftOptions | None = None,
+    hierarchies: Mapping[str, Path] = {},
+    *,
+    source: SourceTable | None = None,
+    progress: Progress | None = None,
 ) -> Draft:
     """Draft a scenario of the record-level game from a file of records.
 
@@ -141,6 +200,10 @@ def draft_scenario(
         Options of the user; by default everything is inferred.
     hierarchies : mapping of str to Path, optional
         Hierarchy files of quasi-identifiers, by column name; the other hierarchies are drafted.
+    source : SourceTable, optional
+        The file as read for an earlier draft with the same encoding, sheet, reference day and vocabulary.
+    progress : callable, optional
+        Called with the current activity, the number of steps done and the total.
 
     Returns
     -------
@@ -158,11 +221,8 @@ def draft_scenario(
     """
     options = options or DraftOptions()
     _check_options(options)
-    refuse_encoding_of_types(data, options.encoding)
-    delimiter = sniff_delimiter(data, options.encoding)
-    frame = read_table(data, delimiter=delimiter, encoding=options.encoding or "utf-8")
-    age_on, words = options.age_on and date.fromisoformat(options.age_on), Names.read(options.names)
-    profiles = profile_table(frame, column_labels(data), age_on or None, words)
+    source, words = source or SourceTable.read(data, options, progress), Names.read(options.names)
+    delimiter, frame, profiles = source
     require_columns(frame, (*options.merge, *options.person), data)
     profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")
@@ -218,7 +278,7 @@ def draft_scenario(
         repeated = f"column {columns} repeats" if len(keys.person) == 1 else f"columns {columns} repeat together"
         of_people = f"{counted(len(frame), 'row')} of {counted(keys.n_people, 'person', 'people')}"
         warnings.insert(0, f"{repeated}: {of_people}; people are counted, not rows (release.person)")
-    return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files)
+    return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files, source, uses)
 
 
 def _check_options(options: DraftOptions) -> None:

@@ -23,7 +23,7 @@ from reidsim.core.wording import columns_of
 from reidsim.engine.results import Result, begun, common_fields
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.kind import Progress
+from reidsim.scenarios.kind import Progress, study_of
 from reidsim.scenarios.scenario import Scenario
 
 # Returns the values of a set of parts, shape (n_values,). The set is an integer; bit i is 1 if part i is in the set.
@@ -164,7 +164,7 @@ def attributes_loaded(
         If the scenario is of another kind, or a file that it names cannot be used.
     """
     kind, clock, report = begun(loaded, progress)
-    study = kind.build(loaded)
+    study = study_of(loaded)
     columns = kind.dropped_columns(study)
     clock.lap("build")
     names, n = columns.names, len(columns.names)

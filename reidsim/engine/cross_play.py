@@ -45,7 +45,7 @@ from reidsim.scenarios.agents import (
     who_may_come,
     without_adversary_uncertainty,
 )
-from reidsim.scenarios.kind import Progress, kind_of
+from reidsim.scenarios.kind import Progress, kind_of, study_of
 from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 
@@ -358,7 +358,7 @@ def cross_play_loaded(
     with locating(loaded.path):
         # Called before data are read, so that a scenario without policies fails without delay.
         kind.policies_of(loaded.scenario)
-        players = Players(kind.build(loaded), options)
+        players = Players(study_of(loaded), options)
         clock.lap("build")
         tables, warnings = players.play(options, report)
     clock.lap("play")

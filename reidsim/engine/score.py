@@ -15,7 +15,7 @@ from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest, release_file_facts, sha256_of
 from reidsim.games.outcomes import averages, measures_table, reidentified_in
 from reidsim.scenarios.agents import left_out_of_rounds
-from reidsim.scenarios.kind import Progress, counted_units, equilibria_of
+from reidsim.scenarios.kind import Progress, counted_units, equilibria_of, study_of
 from reidsim.scenarios.scenario import Scenario
 
 
@@ -97,7 +97,7 @@ def score_loaded(
     path = Path(file)
     kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
-    study = kind.build(loaded)
+    study = study_of(loaded)
     released, released_warnings = kind.play_released(study, path, key)
     clock.lap("build")
     outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))

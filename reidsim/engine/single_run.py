@@ -50,7 +50,16 @@ from reidsim.games.outcomes import (
     mixed,
     own_measures,
 )
-from reidsim.scenarios.kind import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, equilibria_of, kind_of
+from reidsim.scenarios.kind import (
+    PERSON,
+    AnalysisTables,
+    Played,
+    PolicyOutcome,
+    Progress,
+    equilibria_of,
+    kind_of,
+    study_of,
+)
 from reidsim.scenarios.scenario import Scenario, Study
 
 # Measures of `broken_guarantees`.
@@ -410,7 +419,7 @@ def run_once(
         If a file, adversary or policy that the scenario names cannot be used, or a policy cannot be played.
     """
     kind, clock, report = begun(loaded, progress)
-    study = study or kind.build(loaded)
+    study = study or study_of(loaded)
     clock.lap("build")
     _LOGGER.info("%s: data read in %.2f s", loaded.name, clock.laps["build"])
     with locating(loaded.path):
@@ -444,7 +453,7 @@ def check_once(loaded: Scenario[Any]) -> str:
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    study = kind.build(loaded)
+    study = study_of(loaded)
     with locating(loaded.path):
         if not kind.in_rounds(loaded.scenario):
             return kind.describe(study)

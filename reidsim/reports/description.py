@@ -35,7 +35,7 @@ from reidsim.populations.population import UNKNOWN
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import types_of
-from reidsim.scenarios.kind import kind_named, kind_of
+from reidsim.scenarios.kind import kind_named, kind_of, study_of
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
 
@@ -112,7 +112,7 @@ def explain(
     options, lists = pd.DataFrame(columns=list(OPTION_COLUMNS)), list[dict[str, Any]]()
     played = [name for name in kind.policies_of(values) if kind.policy(name).by_agents]
     if played and not any("by record" in (each["gain"], each["cost"]) for each in types):
-        study = kind.build(loaded)
+        study = study_of(loaded)
         options = options_table(kind.settings(study)(played[0], 0, 0))
         for name, each in kind.lists(study).items():
             missing = {key: float((column == UNKNOWN).mean()) for key, column in each.columns.items()}

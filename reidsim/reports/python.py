@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,7 +24,7 @@ from reidsim.core.errors import InputError, not_among, reading, require_among
 from reidsim.core.files import plain_name, require_plain
 from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
-from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
+from reidsim.drafts.draft import COLUMNS_FILE, Draft, SourceTable, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
@@ -36,15 +37,18 @@ from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
 from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
-from reidsim.reports.page.report import write_report
+from reidsim.reports.page.bundle import SHARED, require_for_folder, share_folder
+from reidsim.reports.page.report import report_text, require_page, write_page
 from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder, open_results
 from reidsim.reports.shared.file import share_run
-from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
+from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept, numbered, people_singled_out
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
 
+# Types of the arguments of `new` that are names or paths.
+_PATHS = {"population": str, "names": Path}
 _RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
 
 
@@ -298,12 +302,19 @@ class DraftedScenario:
     ----------
     draft : Draft
         Columns found, quasi-identifiers and files of the draft.
+    data : Path
+        File of the records.
+    arguments : mapping
+        Arguments of `new` other than the data, the folder and the progress, by name.
     library : str
         Library of the table of records, such as ``polars``.
     """
 
     draft: Draft
-    _place: TemporaryDirectory[str] = field(repr=False)
+    data: Path
+    arguments: Mapping[str, Any]
+    _folder: Path = field(repr=False)
+    _place: TemporaryDirectory[str] | None = field(repr=False)
     library: str = "pandas"
 
     @property
@@ -326,10 +337,49 @@ class DraftedScenario:
         """Table of text with one row per column of the records.
 
         Columns: ``column``, ``type``, ``values`` and ``missing`` (numbers of distinct values and of rows without a
-        value), ``use`` and ``why`` (reason for the use).
+        value), ``use`` and ``why`` (reason for the use), ``role`` (quasi-identifier, person key, household key, weight,
+        direct identifier, or left out), and ``singled_out`` (share of people who are the only ones with a value).
         """
         rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
-        return pd.DataFrame(rows[1:], columns=rows[0])
+        roles = [self.draft.role_of(profile) for profile in self.draft.profiles]
+        shares = [f"{share:.4f}" for share in self._singled_out()]
+        return pd.DataFrame(rows[1:], columns=rows[0]).assign(role=roles, singled_out=shares)
+
+    def _singled_out(self) -> list[float]:
+        frame, person = self.draft.source.frame, self.draft.person
+        if not person:
+            return [list(each.rows.values()).count(1) / len(frame) for each in self.draft.profiles]
+        of_row = frame.groupby(person, sort=False).ngroup().to_numpy(dtype=np.int64)
+        codes = numbered(frame).values()
+        return [people_singled_out([column], of_row) / (int(of_row.max()) + 1) for column in codes]
+
+    @property
+    def unit(self) -> str:
+        """What counts as a person, rows or the values of a key, and why, in one sentence."""
+        draft, rows = self.draft, counted(self.draft.records, "row")
+        if draft.person:
+            return draft.warnings[0]
+        why = "as declared" if self.arguments["one_row_per_person"] else "no column repeats as an identifier would"
+        return f"{rows}: each row is a person ({why})"
+
+    def with_(self, **changes: Any) -> DraftedScenario:
+        """Return the draft with other arguments of `new`, in the same folder if `new` was given one.
+
+        The records are read again only if the encoding, sheet, reference day or vocabulary changes.
+
+        Raises
+        ------
+        InputError
+            As `new` does.
+        """
+        require_among("no such argument", changes, self.arguments, source="with_", shown=20)
+        arguments = {**self.arguments, **changes}
+        same = all(arguments[name] == self.arguments[name] for name in ("encoding", "sheet", "age_on", "names"))
+        place = None if self._place is None else TemporaryDirectory(prefix="reidsim-")
+        folder = self._folder if place is None else Path(place.name)
+        data = self.data if place is None else shutil.copyfile(self.data, folder / self.data.name)
+        draft = _drafted(data, folder, arguments, self.draft.source if same else None)
+        return DraftedScenario(draft, data, arguments, folder, place, self.library)
 
     @property
     def scenario(self) -> Scenario:
@@ -356,10 +406,6 @@ class DraftedScenario:
         """
         write_results(Path(folder), lambda into: shutil.copytree(self._folder, into, dirs_exist_ok=True))
         return Path(folder) / self.draft.scenario_file
-
-    @property
-    def _folder(self) -> Path:
-        return Path(self._place.name)
 
     def __repr__(self) -> str:
         names = ", ".join(column.profile.name for column in self.draft.choice.chosen)
@@ -389,7 +435,10 @@ def new(
     unmatched_unique: Sequence[str] = (),
     names: str | Path | None = None,
     hierarchies: Mapping[str, str | Path] | None = None,
+    sheet: str | None = None,
     name: str = "records",
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> DraftedScenario:
     """Draft a scenario from records: infer quasi-identifiers and write hierarchies.
 
@@ -424,13 +473,20 @@ def new(
         TOML file that extends the package vocabulary for recognizing columns.
     hierarchies : mapping of str to str or Path, optional
         Hierarchy file of each column, with one row per value and one column per level; drafted if not given.
+    sheet : str, optional
+        Sheet of an Excel workbook; the first if not given.
     name : str
         Name of the scenario if `data` is in memory.
+    folder : str or Path, optional
+        Existing folder for the files of the draft, which replace files of the same names; a file of records is not
+        copied. If not given, a temporary folder, with a copy.
+    progress : callable, optional
+        Called with the current activity, the number of steps done and the total.
 
     Returns
     -------
     DraftedScenario
-        The draft, whose files are in a temporary folder; `DraftedScenario.save` copies them.
+        The draft, whose files are in the folder; `DraftedScenario.save` copies the files of a temporary folder.
 
     Raises
     ------
@@ -452,35 +508,54 @@ def new(
     >>> draft.run().summary["publisher_payoff"].round(2).to_dict()
     {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
+    arguments: dict[str, Any] = {
+        "quasi_identifiers": quasi_identifiers,
+        "only_named": only_named,
+        "drop": drop,
+        "population": population,
+        "benefit": benefit,
+        "loss": loss,
+        "gain": gain,
+        "cost": cost,
+        "encoding": encoding,
+        "merge": merge,
+        "age_on": age_on,
+        "person": person,
+        "one_row_per_person": one_row_per_person,
+        "unmatched_unique": unmatched_unique,
+        "names": names,
+        "hierarchies": hierarchies,
+        "sheet": sheet,
+    }
     require_plain(name, "new: argument 'name'")
-    place = TemporaryDirectory(prefix="reidsim-")
-    folder = Path(place.name)
-    library = library_of(data)
+    place = None if folder is not None else TemporaryDirectory(prefix="reidsim-")
+    into, library = Path(folder or place.name), library_of(data)  # type: ignore[union-attr]
     with as_file(data, "new: argument 'data'", name) as given, reading(given):
-        source = folder / given.name
-        shutil.copyfile(given, source)
-    options = DraftOptions(
-        quasi_identifier=quasi_identifiers,
-        only_named=only_named,
-        drop=drop,
-        population=None if population is None else str(population),
-        benefit=benefit,
-        loss=loss,
-        gain=gain,
-        cost=cost,
-        encoding=encoding,
-        merge=merge,
-        age_on=age_on,
-        person=key_columns(person),
-        one_row_per_person=one_row_per_person,
-        unmatched_unique=unmatched_unique,
-        names=None if names is None else Path(names),
-    )
-    files = {column: Path(path) for column, path in (hierarchies or {}).items()}
-    draft = draft_scenario(source, folder, options, files)
+        is_in_memory = not isinstance(data, str | Path)
+        source = given if place is None and not is_in_memory else into / given.name
+        if source != given:
+            shutil.copyfile(given, source)
+    drafted = _drafted(source, into, arguments, progress=progress)
+    if place is not None:
+        keep_private(into)
+    return DraftedScenario(drafted, source, arguments, into, place, library)
+
+
+def _drafted(
+    data: Path,
+    folder: Path,
+    arguments: Mapping[str, Any],
+    source: SourceTable | None = None,
+    progress: Progress | None = None,
+) -> Draft:
+    """Return a draft, and write its files to a folder; for the arguments by name, see `new`."""
+    given = dict(arguments)
+    hierarchies = {column: Path(path) for column, path in (given.pop("hierarchies") or {}).items()}
+    given["quasi_identifier"], given["person"] = given.pop("quasi_identifiers"), key_columns(given["person"])
+    given |= {name: None if given[name] is None else cast(given[name]) for name, cast in _PATHS.items()}
+    draft = draft_scenario(data, folder, DraftOptions(**given), hierarchies, source=source, progress=progress)
     draft.write(folder)
-    keep_private(folder)
-    return DraftedScenario(draft, place, library)
+    return draft
 
 
 @dataclass(frozen=True)
@@ -511,17 +586,18 @@ def report(
     institution: str = "",
     **options: Any,
 ) -> Report:
-    """Write the report of a result as one self-contained HTML page.
+    """Write the report of a result as one self-contained HTML page, or as PDF.
 
     Parameters
     ----------
     result : RunResult, CrossPlayResult, StressResult, str or Path
         A result, or a results folder.
     path : str or Path, optional
-        New file for the report; if not given, no file is written.
+        New file for the report, a PDF if its name ends in ``.pdf``; if not given, no file is written.
     author, institution : str
         Author of the report and the author's institution, for the heading.
     **options
+        ``decider``, ``role`` and ``decision`` (str), name and role of the person who signs, and the decision;
         ``scenario_file`` (str or Path), whose comments replace the comments stored with the run; ``shared_file`` (str
         or Path), written by `share`, by default the newest one in or beside the folder; ``break_even`` (bool), whether
         to solve the game at 10 to 25 other values of the loss, by default after a short run; ``cells`` (bool), whether
@@ -552,9 +628,12 @@ def report(
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
-        file = Path(place) / "report.html" if path is None else path
-        page = write_report(folder, file, author=author, institution=institution, **options)
-        return Report(page.read_text(encoding="utf-8"))
+        if path is not None:
+            require_page(Path(path))
+        text = report_text(folder, author=author, institution=institution, **options)
+        if path is not None:
+            write_page(Path(path), text)
+        return Report(text)
 
 
 def share(
@@ -571,6 +650,10 @@ def share(
     accept_risk: bool = False,
     data: pd.DataFrame | str | Path | None = None,
     rulebook: str | Path | None = None,
+    into: str | Path | None = None,
+    decider: str = "",
+    role: str = "",
+    decision: str = "",
     allow_code: bool = False,
 ) -> pd.DataFrame:
     """Return the records released by a policy, with the checks of `reidsim share`.
@@ -605,6 +688,11 @@ def share(
         The original records, unchanged, if their file was moved after the run, or was a table in memory.
     rulebook : str or Path, optional
         New CSV file with the rules of this release, for `apply`; do not publish it.
+    into : str or Path, optional
+        New folder for everything that belongs to the release, instead of `path` and `rulebook`: ``shared.csv`` and its
+        sidecar, ``rulebook.csv``, ``scenario.toml``, ``report.html`` and ``report.pdf``. Publish only the first two.
+    decider, role, decision : str
+        Name and role of the person who signs, and the decision, for the report in the folder.
     allow_code : bool
         Whether a module that the scenario names as its kind may run.
 
@@ -612,8 +700,9 @@ def share(
     -------
     DataFrame
         Text, one row per released record; of the library of the scenario's table of records. With pandas,
-        ``attrs["sidecar"]`` holds the description of the file, with its risk and audit; other libraries have it only in
-        the file (`path`). Warnings are issued by `warnings.warn`.
+        ``attrs["sidecar"]`` holds the description of the file, with its risk and audit, and ``attrs["files"]`` the
+        SHA-256 of each file of the folder; other libraries have it only in the file (`path`). Warnings are issued by
+        `warnings.warn`.
 
     Raises
     ------
@@ -635,27 +724,32 @@ def share(
     """
     with ExitStack() as open_files:
         place = open_files.enter_context(TemporaryDirectory())
-        folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
+        results = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, RunResult):
-            result.save(folder)
-        written = Path(place) / "shared.csv" if path is None else Path(path)
-        sidecar, notes = share_run(
-            open_results(folder),
-            written,
-            policy=policy,
-            kept=Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out),
-            max_risk=max_risk,
-            accept_risk=accept_risk,
-            data=None if data is None else open_files.enter_context(as_file(data, "share: argument 'data'")),
-            rulebook=None if rulebook is None else Path(rulebook),
-            allow_code=allow_code,
-        )
+            result.save(results, illustrate=None if into is None else illustrate)
+        options: dict[str, Any] = {
+            "policy": policy,
+            "kept": Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out),
+            "max_risk": max_risk,
+            "accept_risk": accept_risk,
+            "data": None if data is None else open_files.enter_context(as_file(data, "share: argument 'data'")),
+            "allow_code": allow_code,
+        }
+        signed, digests = {"decider": decider, "role": role, "decision": decision}, dict[str, str]()
+        require_for_folder(into, signed, path=path, rulebook=rulebook)
+        if into is not None:
+            sidecar, notes, digests = share_folder(results, Path(into), report=signed, **options)
+            written = Path(into) / SHARED
+        else:
+            written = Path(place) / SHARED if path is None else Path(path)
+            rules = None if rulebook is None else Path(rulebook)
+            sidecar, notes = share_run(open_results(results), written, rulebook=rules, **options)
         for text in notes:
             warnings.warn(text, stacklevel=2)
         table = pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]])
         if sidecar["records"]["shared"]:
             table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
-    table.attrs["sidecar"] = sidecar
+    table.attrs |= {"sidecar": sidecar, **({"files": digests} if digests else {})}
     # A results folder has no scenario with a table in memory.
     native: pd.DataFrame = native_table(table, getattr(getattr(result, "held", None), "library", "pandas"))
     return native

@@ -8,6 +8,8 @@ several, that identifies the person of each record; with such a key, results cou
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -29,6 +31,7 @@ from reidsim.core.errors import InputError, refuse_rows
 from reidsim.core.files import read_toml
 from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
+from reidsim.core.validation import with_texts
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
 from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages, own_measures
@@ -38,7 +41,7 @@ from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, find_kind, kinds
-from reidsim.scenarios.scenario import Scenario, Study, World
+from reidsim.scenarios.scenario import HeldStudy, Scenario, Study, World, anchored
 from reidsim.scenarios.schema import OUTCOME_COLUMNS, ScenarioHead
 
 if TYPE_CHECKING:
@@ -1153,6 +1156,35 @@ def kind_of(scenario: ScenarioHead) -> Kind:
     It is found by the scenario's schema, else by its key ``game``. An `InputError` is raised if the kind is unknown.
     """
     return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
+
+
+def data_key(loaded: Scenario[Any]) -> str:
+    """Return a text that identifies the data of a scenario's study.
+
+    Scenarios with equal keys differ only in values on which no data depend, such as payoff parameters and beliefs; they
+    can share a study.
+    """
+    # Keys are not sorted, because the order of attributes determines the columns of the lattice.
+    return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)
+
+
+def study_of(loaded: Scenario[Any]) -> Study[Any]:
+    """Return the study of a scenario: the one in memory, if it has the same data, or a new one."""
+    held = loaded.held
+    if held is not None and (held.key, held.files) == (data_key(loaded), _changes_of_files(loaded)):
+        return held.study.with_loaded(loaded)
+    return kind_of(loaded.scenario).build(loaded)
+
+
+def hold(loaded: Scenario[Any]) -> HeldStudy:
+    """Return the study of a scenario with what identifies its data, for `study_of`."""
+    return HeldStudy(study_of(loaded), data_key(loaded), _changes_of_files(loaded))
+
+
+def _changes_of_files(loaded: Scenario[Any]) -> dict[str, int]:
+    texts = list[str]()
+    with_texts(anchored(loaded.content, loaded.folder), texts.append)
+    return {text: os.stat(text).st_mtime_ns for text in texts if os.path.isfile(text)}
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:

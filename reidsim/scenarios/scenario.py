@@ -23,7 +23,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -143,6 +143,8 @@ class Scenario(Generic[S_co]):
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     library : str
         Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
+    held : HeldStudy, optional
+        The data in memory; see `reidsim.scenarios.kind.study_of`. A pickled scenario has none.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Scenario(Generic[S_co]):
     objects: Mapping[str, Any] = field(default_factory=dict)
     place: TemporaryDirectory[str] | None = field(default=None, repr=False)
     library: str = "pandas"
+    held: HeldStudy | None = field(default=None, repr=False)
 
     @classmethod
     def load(
@@ -329,14 +332,14 @@ class Scenario(Generic[S_co]):
         return found or ((name, id(parts[name])), {})
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the temporary folder, and with registered parts.
+        """Return the state without the temporary folder and data in memory, and with registered parts.
 
-        The folder stays with the process that made it. A scenario of a user-defined kind is pickled as plain data,
+        Both stay with the process that made them. A scenario of a user-defined kind is pickled as plain data,
         because other processes import its module first. They register the same measures.
         """
         plain = {"scenario": None, "allow_code": True} if names_object(self.content.get("game")) else {}
         measures = registered(OWN_MEASURES)
-        return {**self.__dict__, "place": None, "objects": self.in_memory, "measures": measures, **plain}
+        return {**self.__dict__, "place": None, "held": None, "objects": self.in_memory, "measures": measures, **plain}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state, and register the user's measures.
@@ -523,6 +526,23 @@ class World:
     truth: Game
     belief: Game
     weights: Counts
+
+
+class HeldStudy(NamedTuple):
+    """A study in memory, for scenarios with the same data.
+
+    Attributes
+    ----------
+    study : Study
+    key : str
+        Text that identifies the data; see `reidsim.scenarios.kind.data_key`.
+    files : dict of str to int
+        Time of the last change of each file that the scenario names, nanoseconds, by path.
+    """
+
+    study: Study[Any]
+    key: str
+    files: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)

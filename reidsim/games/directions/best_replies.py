@@ -100,7 +100,8 @@ class DirectedLinker:
         self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None)
         self._released = released
         # The releases of all policies are evaluated under several payoff parameters, and against several adversaries.
-        self._of_release = lru_cache(maxsize=4)(self._counted)
+        self._of_release = lru_cache(maxsize=8)(self._counted)
+        self._of_weighted = lru_cache(maxsize=8)(self._weighted)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage if the whole release had one strategy.
@@ -140,6 +141,10 @@ class DirectedLinker:
         the result is at most the number of people who fit the person's row. The result is 1 for a withheld record
         (strategy -1).
         """
+        return self._of_weighted(strategies.astype(np.int64).tobytes())
+
+    def _weighted(self, release: bytes) -> Floats:
+        strategies = np.frombuffer(release, dtype=np.int64)
         people = np.ones(len(self.rows.cell_of_entry))
         released = linker_of_release(self._released, strategies)
         for strategy, rows in shared_rows(strategies):
@@ -425,7 +430,9 @@ def _few_suppressed(
     def suppressed(strategies: Strategies) -> Strategies:
         is_shared = strategies != WITHHELD
         usable = np.flatnonzero(is_shared & may_suppress)
-        utility = evaluate(game, replace(present, strategies=strategies)).utility
+        utility = np.zeros(game.n_records)
+        for strategy, rows in shared_rows(strategies):
+            utility[rows] = game.space.utility(strategy, rows)
         lost = (game.benefit * utility - game.benefit_of(last))[usable]
         rows_needed = int(needed[kind[is_shared]].max(initial=0))
         cheapest = usable[np.argsort(lost, kind="stable")[:rows_needed]]

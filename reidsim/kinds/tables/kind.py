@@ -20,7 +20,7 @@ from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
-from reidsim.games.directions.best_replies import DirectedLinker, by_record, directed_linker
+from reidsim.games.directions.best_replies import DirectedLinker, directed_linker
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, shared_rows
@@ -730,7 +730,7 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
     if study.scenario.looks_up:
         measures = {"utility_price": np.nan, "exposed_by_record": np.nan}
         if isinstance(policy, SolvedPolicy) and not policy.is_rule:
-            before = evaluate(study.truth, policy.choose(study, by_record(study.belief), 0))
+            before = evaluate(study.truth, study.solve_by_record(policy))
             measures["utility_price"] = float(np.mean(before.utility) - np.mean(equilibrium.utility))
             measures["exposed_by_record"] = float(np.mean(before.attack_probability))
         measures["exposed_to_weighted"] = exposed_to_weighted(study, strategies)

@@ -207,7 +207,14 @@ def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> p
     """
     if section.format == "adult":
         return read_adult(path)
-    frame = read_table(path, delimiter=section.delimiter, header=section.header, trim=trim, encoding=section.encoding)
+    frame = read_table(
+        path,
+        delimiter=section.delimiter,
+        header=section.header,
+        trim=trim,
+        encoding=section.encoding,
+        sheet=section.sheet,
+    )
     if not section.header:
         frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
     return frame
