@@ -219,6 +219,8 @@ def test_the_page_is_accessible_in_each_language_and_width(opened):
             for width in (1280, 390):
                 page.resize(width)
                 until(lambda: page.wide() <= 0, f"{step} as wide as {width} px")
+                # Results of an earlier change are faded until a computation ends.
+                until(lambda: not page.all(".desk-stale"), "results that are not faded")
                 assert page.serious() == [], (step, language, width)
     # A step is opened by keyboard alone: from the language to the last step, and in.
     page.click(texts["file"]["step"], ".desk-steps button")
