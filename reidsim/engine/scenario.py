@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
 import pandas as pd
 from narwhals.typing import IntoDataFrame
@@ -116,46 +116,8 @@ class Scenario(BaseScenario[Any]):
     True
     """
 
-    @classmethod
-    @naming_arguments
-    def load(
-        cls,
-        source: Source,
-        overrides: Mapping[str, object] | None = None,
-        *,
-        seed: int | None = None,
-        allow_code: bool = False,
-        also_read: Collection[str] = (),
-        memory: InMemory | None = None,
-    ) -> Self:
-        """Read and validate a scenario.
-
-        Parameters
-        ----------
-        source : str, Path, mapping or Scenario
-            Name of a bundled scenario, a TOML file, the text of one, its content, or a scenario.
-        overrides : mapping of str to object, optional
-            Value by key path, such as ``{"economics.loss": 600}``. Tables and objects are allowed as in `from_frames`,
-            also in the content of a scenario.
-        seed, allow_code, also_read, memory
-            As in the `load` of the base class.
-
-        Raises
-        ------
-        InputError
-            If the scenario is invalid or sets a key that has no effect. The error names the file, the key path, the
-            value found and the values allowed.
-        """
-        given = (source.place, source.objects) if isinstance(source, BaseScenario) else (None, {})
-        memory = memory or InMemory(*given, absolute=True)
-        # None sets a key to no value.
-        changes = {
-            key: value if value is None else memory.plain(value, key) for key, value in (overrides or {}).items()
-        }
-        content = source
-        if isinstance(source, Mapping):
-            content = {key: memory.plain(value, key) for key, value in source.items()}
-        return super().load(content, changes, seed=seed, allow_code=allow_code, also_read=also_read, memory=memory)
+    if not TYPE_CHECKING:
+        load = classmethod(naming_arguments(vars(BaseScenario)["load"].__func__))
 
     @classmethod
     def from_frames(
@@ -275,8 +237,9 @@ class Scenario(BaseScenario[Any]):
             given |= self._values(name, value)
         memory = InMemory(self.place, self.objects, absolute=True)
         plain = {key: memory.plain(value, key) for key, value in given.items()}
+        library = library_of(changes["records"]) if "records" in changes else self.library
         try:
-            return replace(self, objects=memory.objects, place=memory.place).overridden(plain)
+            return replace(self, objects=memory.objects, place=memory.place, library=library).overridden(plain)
         except InputError as error:
             raise without_folder(error, self.path, memory.place) from None
 

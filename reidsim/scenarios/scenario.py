@@ -182,7 +182,6 @@ class Scenario(Generic[S_co]):
         seed: int | None = None,
         allow_code: bool = False,
         also_read: Collection[str] = (),
-        memory: InMemory | None = None,
     ) -> Self:
         """Read and validate a scenario.
 
@@ -191,15 +190,14 @@ class Scenario(Generic[S_co]):
         source : str, Path, mapping or Scenario
             Name of a bundled scenario, a TOML file, the text of one, its content as plain data, or a scenario.
         overrides : mapping of str to object, optional
-            Value by key path, such as ``{"economics.loss": 600}``.
+            Value by key path, such as ``{"economics.loss": 600}``; None sets a key to no value. Values, also those of
+            `source`, may be tables and objects, as in `reidsim.Scenario.from_frames`.
         seed : int, optional
             Replaces the scenario's seed.
         allow_code : bool
             Whether modules that the scenario names may be imported; entry points of installed packages always may.
         also_read : collection of str
             Patterns of key paths that are accepted even if their condition for being read does not hold.
-        memory : InMemory, optional
-            Tables and objects in memory that `source` and `overrides` name.
 
         Raises
         ------
@@ -207,16 +205,18 @@ class Scenario(Generic[S_co]):
             If the scenario is invalid or sets a key that has no effect. The error names the file, the key path, the
             value found and the values allowed.
         """
-        changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
+        held = (source.place, source.objects) if isinstance(source, Scenario) else (None, {})
+        memory = InMemory(*held, absolute=True)
+        changes = {key: None if value is None else memory.plain(value, key) for key, value in (overrides or {}).items()}
+        changes |= {} if seed is None else {"seed": seed}
         if isinstance(source, Scenario):
             values = {each.name: getattr(source, each.name) for each in fields(source)}
-            given = {} if memory is None else {"objects": memory.objects, "place": memory.place}
-            start = cls(**{**values, **given, "allow_code": allow_code or source.allow_code})
-            return start.overridden(changes, also_read=also_read, seed_given=seed is not None)
+            given = {"objects": memory.objects, "place": memory.place, "allow_code": allow_code or source.allow_code}
+            return cls(**{**values, **given}).overridden(changes, also_read=also_read, seed_given=seed is not None)
         if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
             path = _IN_MEMORY
-            own = parse_toml(source, path) if isinstance(source, str) else dict(source)
-            require_shallow(own, path)
+            read = parse_toml(source, path) if isinstance(source, str) else source
+            own = {key: memory.plain(value, key) for key, value in read.items()}
             whole = anchored(extended(own, path), Path())
         else:
             path = resolve(source, "scenarios", "scenario")
@@ -226,7 +226,6 @@ class Scenario(Generic[S_co]):
         is_list = isinstance(inherited, list) and all(isinstance(key, str) for key in inherited)
         with locating(path):
             refuse_first((not is_list, "wrong type", "inherited", inherited, "a list of key paths"))
-        memory = memory or InMemory(None, {})
         start = cls(path.stem, path, None, whole, {}, allow_code, memory.objects, memory.place)  # type: ignore[arg-type]
         loaded = start.overridden(changes, own=own, also_read=also_read, seed_given=seed is not None)
         _LOGGER.info("scenario %s read from %s", loaded.name, path)
