@@ -207,6 +207,7 @@ class Scenario(Generic[S_co]):
         """
         held = (source.place, source.objects) if isinstance(source, Scenario) else (None, {})
         memory = InMemory(*held, absolute=True)
+        require_shallow(overrides or {}, "--set")
         changes = {key: None if value is None else memory.plain(value, key) for key, value in (overrides or {}).items()}
         changes |= {} if seed is None else {"seed": seed}
         if isinstance(source, Scenario):
