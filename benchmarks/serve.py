@@ -2,12 +2,14 @@
 
 Run with ``python benchmarks/serve.py``. A browser that is open already, Chromium without a window, asks for the page
 once the server has said its address; then the slider of the loss moves by a step at a time. A change is over when other
-numbers are shown and none is greyed; the next one waits for the figures, too.
+numbers are shown and none is greyed; the next one waits until nothing is computed: then the read-back and the figures
+are those of the change, too. ``--rows 30000 300000`` measures drafts of files with so many records, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import statistics
@@ -15,10 +17,14 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from desk import write_people
 from needs import require_package, require_program
+
+import reidsim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,15 +35,10 @@ PATIENCE_SECONDS = 300
 # A key is answered, by greyed numbers, within a fraction of that.
 KEY_SECONDS = 10
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1500,1400")
-VERDICT = "return document.querySelector('.reidsim-verdict')?.innerText"
-NUMBERS = (
-    "return document.querySelector('.reidsim-stale') ? null : document.querySelector('.reidsim-measures').innerText"
-)
-DRAWN = (
-    "return Array.from(document.querySelectorAll('.v-progress-linear'))"
-    ".every(bar => getComputedStyle(bar).visibility === 'hidden')"
-)
-SLIDER = ".v-slider__thumb-container"
+VERDICT = "return document.querySelector('.desk-verdict')?.innerText"
+NUMBERS = "return document.querySelector('.desk-stale') ? null : document.querySelector('.desk-verdict').innerText"
+DRAWN = "return Array.from(document.querySelectorAll('.desk-busy')).every(each => !each.innerText)"
+SLIDER = ".desk-inputs input[type=range]"
 # The benefit has the first slider.
 LOSS = 1
 
@@ -63,40 +64,40 @@ def browser(profile: str) -> Chrome:
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 
 
-def seconds_of_changes(page: Chrome, changes: int) -> list[float]:
-    """Return the seconds that each step of a slider takes."""
+def processor_seconds(process: int) -> float:
+    """Return the seconds that processors have spent on a process, on Linux."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_of_changes(page: Chrome, server: int, changes: int) -> dict[str, list[float]]:
+    """Return the seconds from each step of a slider to its numbers, to the end of computations, and of processors."""
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
     def changed(before: object) -> bool:
         return page.execute_script(NUMBERS) not in (None, before)
 
-    seconds = []
+    seconds: dict[str, list[float]] = {"numbers": [], "everything": [], "processors": []}
     for number in range(changes):
         seconds_until(lambda: page.execute_script(DRAWN), time.perf_counter())
         before = page.execute_script(NUMBERS)
-        start = 0.0
+        start, spent = 0.0, processor_seconds(server)
         # A key that comes while the page is drawn anew is lost: then it is pressed again, and the clock starts anew.
         while page.execute_script(NUMBERS) == before:
             if time.perf_counter() - start > KEY_SECONDS:
                 start = time.perf_counter()
                 key = Keys.ARROW_LEFT if number % 2 else Keys.ARROW_RIGHT
                 page.find_elements(By.CSS_SELECTOR, SLIDER)[LOSS].send_keys(key)
-        seconds.append(seconds_until(partial(changed, before), start))
+        seconds["numbers"].append(seconds_until(partial(changed, before), start))
+        seconds["everything"].append(seconds_until(lambda: page.execute_script(DRAWN), start))
+        seconds["processors"].append(processor_seconds(server) - spent)
     return seconds
 
 
-def main() -> None:
-    """Print the seconds of the server, of the page and of changes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenario", default="wan2015", help="Bundled scenario or file.")
-    parser.add_argument("--changes", type=int, default=9, help="Steps of the slider.")
-    options = parser.parse_args()
-    require_package("selenium", "pip install selenium")
-    require_package("solara", "pip install 'reidsim[web]'")
-    for program in ("chromium", "chromedriver"):
-        require_program(program, "apt-get install chromium chromium-driver")
-    command = [sys.executable, "-m", "reidsim", "serve", options.scenario, "--port", "0"]
+def measure(scenario: str, changes: int) -> None:
+    """Print the seconds of the server, of the page and of changes of a scenario."""
+    command = [sys.executable, "-m", "reidsim", "serve", scenario, "--port", "0"]
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         page = browser(profile)
         start = time.perf_counter()
@@ -105,17 +106,37 @@ def main() -> None:
         try:
             assert server.stdout is not None
             address = server.stdout.readline().split(" at ")[1].split()[0]
-            print(f"server up after {time.perf_counter() - start:.2f} s")
+            print(f"{Path(scenario).stem}: server up after {time.perf_counter() - start:.2f} s")
             asked = time.perf_counter()
             page.get(address)
             shown = seconds_until(lambda: page.execute_script(VERDICT), asked)
             print(f"page with its verdict after {shown:.2f} s more")
-            seconds = seconds_of_changes(page, options.changes)
-            print(f"numbers after a change: median {statistics.median(seconds):.2f} s, longest {max(seconds):.2f} s")
+            for name, seconds in seconds_of_changes(page, server.pid, changes).items():
+                print(f"{name} after a change: median {statistics.median(seconds):.2f} s, longest {max(seconds):.2f} s")
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(timeout=30)
             page.quit()
+
+
+def main() -> None:
+    """Print the seconds of a scenario, and of drafts for files."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scenario", default="wan2015", help="Bundled scenario or file.")
+    parser.add_argument("--changes", type=int, default=9, help="Steps of the slider.")
+    parser.add_argument("--rows", type=int, nargs="+", default=[], help="Records of files with 6 quasi-identifiers.")
+    options = parser.parse_args()
+    require_package("selenium", "pip install selenium")
+    require_package("solara", "pip install 'reidsim[web]'")
+    for program in ("chromium", "chromedriver"):
+        require_program(program, "apt-get install chromium chromium-driver")
+    measure(options.scenario, options.changes)
+    with TemporaryDirectory() as place:
+        for rows in options.rows:
+            path = Path(place) / f"people-{rows}.csv"
+            write_people(path, rows)
+            draft = reidsim.new(path, folder=Path(place) / f"{rows}")
+            measure(str(draft.scenario.path), options.changes)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
     from reidsim.core.errors import InputError as InputError
     from reidsim.core.files import show as show
+    from reidsim.drafts.presets import presets as presets
+    from reidsim.drafts.preview import preview as preview
     from reidsim.engine.batch.runner import rerun as rerun
     from reidsim.engine.mesa_model import model as model
     from reidsim.engine.results import RunResult as RunResult
@@ -95,6 +97,8 @@ _PUBLIC = {
     "reidsim.reports.python": "load_result new plot report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe explain",
+    "reidsim.drafts.preview": "preview",
+    "reidsim.drafts.presets": "presets",
     "reidsim.reports.shared.file": "apply",
     "reidsim.engine.batch.runner": "rerun",
     "reidsim.scenarios.kind": "schema",

@@ -18,8 +18,8 @@ import typer
 from typer.core import TyperGroup
 
 from reidsim.commands.arguments import QuietOption, VerboseOption, print_warnings, typer_command
-from reidsim.commands.data import apply, describe, list_, new, populate, report, schema, share, show
-from reidsim.commands.studies import attributes, check, cross_play, explain, rerun, run, score, serve, stress, switch
+from reidsim.commands.data import apply, describe, desk, list_, new, populate, report, schema, serve, share, show
+from reidsim.commands.studies import attributes, check, cross_play, explain, rerun, run, score, stress, switch
 from reidsim.core import interrupts
 from reidsim.core.errors import InputError
 from reidsim.core.terminal import echo, set_verbosity
@@ -51,7 +51,7 @@ app = typer.Typer(
 )
 # All commands, by heading of the program's help.
 _GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Start": (new, check, run, serve, list_, show),
+    "Start": (desk, new, check, run, serve, list_, show),
     "Results": (report, share, apply, rerun),
     "Studies": (stress, switch, attributes, cross_play, score),
     "Data": (populate, describe, explain, schema),

@@ -96,7 +96,7 @@ RENAMED = {
     **dict.fromkeys(("attributes scenario", "cross-play scenario"), "source"),
     "populate output": "output",
 }
-WITHOUT_VERB = {"serve"}
+WITHOUT_VERB = {"desk", "serve"}
 ONLY_COMMANDS = {"quiet", "verbose", "group_readable", "run json", "share verify", "cross-play measure"}
 
 

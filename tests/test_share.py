@@ -491,6 +491,9 @@ def test_files_that_are_missing_or_no_sidecar(written, reidsim_):
         ([], "reidsim: DIR: argument missing"),
         (["results"], "reidsim: -o: argument missing"),
         (["results", "--verify", "patients.csv"], "--verify"),
+        (["results", "-o", "a.csv", "--into", "b"], "--output: the folder has this file; found 'a.csv'"),
+        (["results", "-o", "a.csv", "--role", "x"], "--role: only the report in a folder has this"),
+        (["results", "--into", "b", "--policy", "basic"], "--max-risk: not written: under policy 'basic' the risk"),
     ],
 )  # fmt: skip
 def test_what_is_given_wrong_is_told_in_one_line_and_nothing_is_written(run, reidsim_, arguments, message):
@@ -499,6 +502,24 @@ def test_what_is_given_wrong_is_told_in_one_line_and_nothing_is_written(run, rei
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert sorted(os.listdir()) == before
+
+
+def test_a_folder_has_everything_that_belongs_to_a_release(run, reidsim_):
+    options = ["--policy", "basic", "--accept-risk", "--decider", "Ada Moss", "--decision", "Released to the board"]
+    code, *texts = reidsim_("share", "results", "--into", "out", *options)
+    names = ["shared.csv", "shared.csv.json", "rulebook.csv", "scenario.toml", "report.html", "report.pdf"]
+    assert (code, sorted(os.listdir("out"))) == (0, sorted(names))
+    digests = {name: hashlib.sha256(Path("out", name).read_bytes()).hexdigest() for name in names}
+    printed = "".join("".join(texts).split())
+    assert all(f"out/{name},SHA-256{digest}" in printed for name, digest in digests.items())
+    verify_shared(Path("out/shared.csv"))
+    page = Path("out/report.html").read_text()
+    assert "Ada Moss" in page
+    assert all(digests[name] in page for name in names[:4])
+    shared = reidsim.share("results", "basic", into="again", accept_risk=True, decider="Ada Moss")
+    assert (list(shared.attrs["files"]), len(shared)) == (names, N)
+    assert shared.attrs["files"]["rulebook.csv"] == digests["rulebook.csv"]
+    assert reidsim.apply("out/rulebook.csv", "patients.csv").equals(reidsim.apply("again/rulebook.csv", "patients.csv"))
 
 
 def test_data_that_was_moved_can_be_named(folder, reidsim_):
@@ -584,5 +605,5 @@ def test_the_limit_names_the_direction_only_if_the_scenario_can_set_it(sections,
     )
     risk = FileRisk(record=0.01, person=0.5, basis="a count of rows")
     with pytest.raises(InputError, match="a person searched for in the file") as error:
-        limit_of(None).require(risk, "no-attack", scenario.content)
+        limit_of(None, {}).require(risk, "no-attack", scenario.content)
     assert ("adversary.direction" in str(error.value)) is named

@@ -14,10 +14,11 @@ from shared_files import unknown
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.reports.page.sources import open_results
+from reidsim.reports.page.sources import StoredRun, open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of
-from reidsim.reports.shared.file import verify_shared, write_shared
-from reidsim.reports.shared.records import Kept, shared_records
+from reidsim.reports.shared.comparison import FORMS, compare_columns, compare_record, compare_values, draw_values
+from reidsim.reports.shared.file import releases_of, verify_shared, write_shared
+from reidsim.reports.shared.records import Kept, joint_uniqueness, shared_records
 from reidsim.scenarios.scenario import Scenario
 
 FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"
@@ -116,6 +117,48 @@ def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, p
     assert verify_shared(Path("shared.csv")) == sidecar
 
 
+def test_policies_are_compared_by_column_by_value_and_for_a_record(survey):
+    releases = releases_of(StoredRun.from_result(reidsim.run("survey.toml")))
+    both = ("no-protection", "no-attack")
+    columns = compare_columns(releases, *both).set_index(["policy", "column"])
+    np.testing.assert_allclose(columns[list(FORMS)].sum(axis=1), 1)
+    assert (columns.loc["no-protection", "unchanged"] == 1).all()
+    forms = releases.by_policy["no-attack"].shared.forms
+    true = pd.read_csv("data/survey.csv", dtype="str")
+    values = compare_values(releases, "age", *both)
+    assert values["before"].to_dict() == values["no-protection"].to_dict()
+    for name in ("age", "town"):
+        labels = forms.labels[name].where(forms.shared, "(withheld)")
+        assert columns.loc[("no-attack", name), "unchanged"] == (labels == true[name]).mean()
+        shares = compare_values(releases, name, "no-attack")["no-attack"]
+        assert shares[shares > 0].to_dict() == labels.value_counts(normalize=True).to_dict()
+    for record in (0, 7):
+        one = compare_record(releases, record, *both)
+        *names, success = one.index
+        assert one["before"][names].to_dict() == true.iloc[record][names].to_dict()
+        assert one["no-protection"][names].to_dict() == true.iloc[record][names].to_dict()
+        assert one.loc[success, "no-attack"] == f"{forms.success[record]:.4f}"
+    assert len(draw_values(values, "age").axes) == 3
+    for wrong in (lambda: compare_record(releases, N, "basic"), lambda: compare_values(releases, "pid", "basic")):
+        with pytest.raises(InputError, match="no such"):
+            wrong()
+
+
+def test_joint_uniqueness_names_the_sets_that_share_refuses(survey):
+    result = reidsim.run("survey.toml")
+    result.save("results")
+    kept = Kept(identifiers=["income", "=sum", "room"])
+    found = joint_uniqueness(shared_records(StoredRun.from_result(result), policy="no-attack", kept=kept))
+    found = found.set_index("columns")
+    assert list(found.index[:4]) == [(), ("room",), ("=sum",), ("income",)]
+    assert found["people"].iloc[0] <= found["people"].iloc[1:].min()
+    assert found["people"].max() == found["people"][("room", "=sum", "income")] == found["share"].max() * N
+    for names in found.index[found["too_many"]]:
+        with pytest.raises(InputError, match=" with ".join(map(repr, names))):
+            result.share("no-attack", keep_identifier=names, accept_risk=True)
+    assert ("room",) in found.index[found["too_many"]]
+
+
 def test_where_the_adversary_does_not_know_who_is_in_the_file_nothing_is_contradicted(survey):
     people = pd.concat([survey] * 3)
     people.to_csv("data/people.csv", index=False)
@@ -172,8 +215,8 @@ def test_a_risk_above_the_limit_is_written_only_if_it_is_accepted(survey, share)
 
 @pytest.mark.parametrize(("record", "person", "allowed"), [(1 / 11, 1 / 11, True), (0.1, 0, False), (0, 0.1, False)])
 def test_the_limit_is_one_in_eleven_for_records_and_for_people(record, person, allowed):
-    assert limit_of(None).allows(FileRisk(record, person, "counted")) == allowed
-    assert limit_of(0).allows(FileRisk(0, 0, "counted"))
+    assert limit_of(None, {}).allows(FileRisk(record, person, "counted")) == allowed
+    assert limit_of(0, {}).allows(FileRisk(0, 0, "counted"))
 
 
 # Hierarchies and column names.

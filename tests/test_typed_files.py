@@ -9,6 +9,7 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+import reidsim
 import reidsim.core.tables
 from reidsim.core.errors import InputError
 from reidsim.core.tables import column_labels, read_table, sniff_delimiter, text_table
@@ -44,6 +45,42 @@ def test_codes_are_read_as_their_labels(tmp_path, ending, write):
     write(path)
     pd.testing.assert_frame_equal(read_table(path), LABELLED)
     assert column_labels(path) == own_files.COLUMN_LABELS
+
+
+@pytest.mark.parametrize("name", ["a.dta", "a.sav", "a.parquet", "a.xlsx", "a.csv", "a.csv.gz"])
+def test_a_preview_has_the_table_and_how_it_is_read(tmp_path, name):
+    path, write = tmp_path / name, {"dta": stata, "sav": spss}.get(name.rpartition(".")[2])
+    if write is not None:
+        write(path)
+    elif path.suffix in (".parquet", ".xlsx"):
+        (LABELLED.to_parquet if path.suffix == ".parquet" else LABELLED.to_excel)(path, index=False)
+    else:
+        LABELLED.to_csv(path, index=False, sep=";")
+    found = reidsim.preview(path)
+    pd.testing.assert_frame_equal(found.frame, LABELLED)
+    assert found.is_text == (".csv" in name)
+    assert not found.is_text or (found.delimiter, found.encoding) == (";", "utf-8")
+
+
+def test_a_sheet_is_read_in_every_step(tmp_path):
+    with pd.ExcelWriter(tmp_path / "a.xlsx") as book:
+        pd.DataFrame({"note": ["unused"]}).to_excel(book, sheet_name="notes", index=False)
+        pd.DataFrame({"age": [*range(20, 60)], "sex": ["F", "M"] * 20}).to_excel(book, sheet_name="people", index=False)
+    assert reidsim.preview(tmp_path / "a.xlsx", sheet="people").sheets == ("notes", "people")
+    draft = reidsim.new(tmp_path / "a.xlsx", sheet="people")
+    assert draft.scenario.scenario.release.sheet == "people"
+    assert len(reidsim.share(draft.run(), "basic", accept_risk=True)) == 40
+    for options in ({"sheet": "x"}, {}):
+        with pytest.raises(InputError):
+            reidsim.new(tmp_path / "a.xlsx", quasi_identifiers=["age"], **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [("Zoë", "utf-8"), ("Zoë", "cp1252"), ("Zo\x81", "latin-1"), ("Zoë", "utf-16")]
+)
+def test_the_encoding_is_found_behind_the_first_rows(tmp_path, text, encoding):
+    (tmp_path / "a.csv").write_text("name,x\n" + "Ada,1\n" * 300_000 + f"{text},2\n", encoding=encoding)
+    assert reidsim.preview(tmp_path / "a.csv").encoding == encoding
 
 
 def test_codes_of_one_label_are_told_apart_and_those_of_none_stay(tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from reidsim.linkage.people import GroupValues, RowSets
-from reidsim.populations.population import distinct_rows
+from reidsim.populations.population import distinct_rows, numbered, row_keys
 
 Positions = NDArray[np.intp]
 
@@ -338,7 +338,7 @@ def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple
     n_groups : int
         Number of groups.
     """
-    sets, _ = RowSets.from_rows(group, np.unique(person, return_inverse=True)[1])
+    sets, _ = RowSets.from_rows(group, numbered(person)[1])
     marks = np.ones(len(sets.cells), dtype=np.bool_)
     return csr_array((marks, (sets.cells, sets.owner)), shape=(n_groups, sets.n_sets)), sets.people
 
@@ -404,20 +404,23 @@ def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str
     labels = [label[first_form] for label in labels]
     used = [layer[label] for (layer, _), label in zip(columns, labels, strict=True)]
     first, combination = distinct_rows(used, len(first_form))
+
+    @cache
+    def label_of_cell(place: int, layer: int) -> Positions:
+        return np.asarray(columns[place][1][layer][values[place][first_cell]])
+
     pairs = [np.zeros((2, 0), dtype=np.intp)]
     for number, example in enumerate(first.tolist()):
         forms = np.flatnonzero(combination == number)
         fitting = np.zeros((len(columns), len(first_cell)), dtype=np.intp)
-        for place, (_, label_at) in enumerate(columns):
-            fitting[place] = label_at[used[place][example]][values[place][first_cell]]
+        for place, layer in enumerate(used):
+            fitting[place] = label_of_cell(place, int(layer[example]))
         possible = np.flatnonzero((fitting >= 0).all(axis=0))
         rows = [np.concatenate([label[forms], found[possible]]) for label, found in zip(labels, fitting, strict=True)]
-        keys = distinct_rows(rows, len(forms) + len(possible))[1]
+        keys = row_keys(rows, len(forms) + len(possible))
         # The forms are distinct, so their keys are distinct, too.
-        form_of_key = np.full(int(keys.max(initial=-1)) + 1, -1, dtype=np.intp)
-        form_of_key[keys[: len(forms)]] = forms
-        found = form_of_key[keys[len(forms) :]]
-        pairs.append(np.stack([possible, found])[:, found >= 0])
+        found = pd.Index(keys[: len(forms)]).get_indexer(pd.Index(keys[len(forms) :]))
+        pairs.append(np.stack([possible, forms[found]])[:, found >= 0])
     cells, forms = np.concatenate(pairs, axis=1)
     fits = csr_array((np.ones(len(cells), dtype=np.bool_), (cells, forms)), shape=(len(first_cell), len(first_form)))
     return Matching(cell, form, fits)

@@ -1,4 +1,4 @@
-"""Commands on data: drafts, populations, descriptions and lists before a run; reports and released records after it."""
+"""Commands on data: drafts, populations and lists before a run; reports and records after it; the page for both."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,9 @@ from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED, parse_override
 from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.scenario import Scenario
 
 
 def new(
@@ -249,6 +253,12 @@ class ReportOptions:
         Author, printed in the heading.
     institution : NAME
         Institution of the author, printed in the heading.
+    decider : NAME
+        Person who signs, printed above the line of the name (default: a line to fill in).
+    role : ROLE
+        Role of this person.
+    decision : TEXT
+        Decision of this person.
     """
 
     scenario_file: Annotated[Path | None, typer.Option("--scenario")] = None
@@ -256,21 +266,24 @@ class ReportOptions:
     break_even: Annotated[bool | None, typer.Option("--break-even/--no-break-even")] = None
     author: str = ""
     institution: str = ""
+    decider: str = ""
+    role: str = ""
+    decision: str = ""
 
 
 def report(folder: Path, options: ReportOptions, output: arguments.OutputOption = None, no_cells: bool = False) -> None:
-    """Write a report of a run as one self-contained HTML page.
+    """Write a report of a run as one self-contained HTML page, or as PDF.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
-    Example: reidsim report results/wan2015-001 -o board.html
+    Example: reidsim report results/wan2015-001 -o board.pdf
 
     Parameters
     ----------
     folder : DIR
         Results folder of a run.
     output
-        New file (default: report.html in DIR).
+        New file, a PDF if its name ends in .pdf (default: report.html in DIR).
     no_cells
         Omit sample rows and the records with the highest risk.
     """
@@ -329,6 +342,10 @@ def share(
     accept_risk: bool = False,
     data: Path | None = None,
     rulebook: Path | None = None,
+    into: Path | None = None,
+    decider: str = "",
+    role: str = "",
+    decision: str = "",
     verify: Path | None = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
@@ -361,11 +378,19 @@ def share(
         File of the original records, if it was moved after the run.
     rulebook
         New CSV file with the rules of this release, for `reidsim apply`; do not publish it.
+    into : NEW
+        New folder for the file, its sidecar and rulebook, the scenario and the report (HTML and PDF), instead of -o.
+    decider : NAME
+        Person who signs, for the report in the folder.
+    role : ROLE
+        Role of this person.
+    decision : TEXT
+        Decision of this person.
     verify : FILE
         Only check that a shared file and its sidecar are unchanged.
     """
     if verify is not None:
-        others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
+        others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook, into)
         if any(value not in (None, ()) for value in others) or accept_risk or any(vars(columns).values()):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
@@ -377,30 +402,30 @@ def share(
         note(f"{verify} and its sidecar are unchanged")
         note(summary_of(sidecar))
         return
-    if folder is None or output is None:
+    if folder is None or (output is None and into is None):
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with arguments.waiting(f"reading {folder}"):
-        from reidsim.reports.page.sources import open_results
+        from reidsim.reports.page.bundle import share_files
         from reidsim.reports.shared.audited import summary_of
-        from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
 
-        # Check the output path before the results are opened.
-        require_new_files(output)
-        sidecar, warnings = share_run(
-            open_results(folder),
+        sidecar, warnings, digests = share_files(
+            folder,
             output,
+            into=into,
             policy=policy,
             kept=columns.kept(_split(unknown_to_outsiders, columns.keep), max_singled_out),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,
             rulebook=rulebook,
+            report={"decider": decider, "role": role, "decision": decision},
             allow_code=allow_code,
         )
     arguments.print_warnings(warnings)
     note(summary_of(sidecar))
-    note(f"Written: {output} and {sidecar_of(output)}")
+    for path, digest in digests.items():
+        note(f"Written: {path}, SHA-256 {digest}")
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
@@ -448,3 +473,64 @@ def apply(
     risk = "the risk was computed for the release of the rulebook; run reidsim score for the risk of a new file"
     arguments.print_warnings((risk if len(table) else "no record is shared",))
     note(f"Written: {output}")
+
+
+def serve(
+    changes: arguments.Changes,
+    scenario: Annotated[str | None, typer.Argument(show_default=False)] = None,
+    port: Annotated[int, typer.Option(min=0, max=65_535)] = 8765,
+) -> None:
+    """Show a scenario as a web page on this computer.
+
+    No other computer can open the page. It requires `pip install 'reidsim[web]'`. Without a scenario, the page begins
+    with a file, as `reidsim desk` does.
+
+    Example: reidsim serve wan2015 --port 8765
+
+    Example: reidsim serve mine.toml
+
+    Parameters
+    ----------
+    scenario : SCENARIO
+        Name of a bundled scenario, or path of a TOML file; a scenario of kind `risk` has no such page.
+    port
+        Network port on this computer; 0 for any free port.
+    """
+    if scenario is None and any(vars(changes).values()):
+        raise InputError("options of a scenario without a scenario", where="SCENARIO", expected="a scenario to change")
+    _serve(port, "the page", None if scenario is None else changes.load(scenario))
+
+
+def desk(
+    port: Annotated[int, typer.Option(min=0, max=65_535)] = 8765,
+    open_: Annotated[Path | None, typer.Option("--open")] = None,
+) -> None:
+    """Open a web page that leads from a file to a signed decision.
+
+    No other computer can open the page. It requires `pip install 'reidsim[web]'`.
+
+    Example: reidsim desk
+
+    Example: reidsim desk --open clinic
+
+    Parameters
+    ----------
+    port
+        Network port on this computer; 0 for any free port.
+    open_ : FOLDER
+        Folder of the session, to continue it; a new folder begins a session (default: a temporary folder, which is
+        removed at the end).
+    """
+    _serve(port, "the desk", folder=open_)
+
+
+def _serve(port: int, name: str, scenario: Scenario[Any] | None = None, folder: Path | None = None) -> None:
+    with ExitStack() as starting:
+        starting.enter_context(arguments.waiting(f"opening {name}"))
+        from reidsim.web import server
+
+        def started(address: str) -> None:
+            starting.close()
+            note(f"{scenario.name if scenario else name} at {address} (Ctrl-C to stop)")
+
+        server.serve(port, started, scenario=scenario, folder=folder)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -221,38 +220,6 @@ def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) ->
 
         explained = description.explain(loaded)
     echo(explained.text, nl=False)
-
-
-def serve(
-    changes: arguments.Changes,
-    scenario: Annotated[str, typer.Argument()] = "wan2015",
-    port: Annotated[int, typer.Option(min=0, max=65_535)] = 8765,
-) -> None:
-    """Show a scenario as a web page on this computer.
-
-    No other computer can open the page. It requires `pip install 'reidsim[web]'`.
-
-    Example: reidsim serve wan2015 --port 8765
-
-    Example: reidsim serve mine.toml
-
-    Parameters
-    ----------
-    scenario : SCENARIO
-        Name of a bundled scenario, or path of a TOML file; a scenario of kind `risk` has no such page.
-    port
-        Network port on this computer; 0 for any free port.
-    """
-    loaded = changes.load(scenario)
-    with ExitStack() as starting:
-        starting.enter_context(arguments.waiting(f"opening {scenario}"))
-        from reidsim.web import server
-
-        def started(address: str) -> None:
-            starting.close()
-            note(f"{loaded.name} at {address} (Ctrl-C to stop)")
-
-        server.serve(loaded, port, started)
 
 
 def stress(

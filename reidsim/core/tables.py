@@ -17,7 +17,7 @@ import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,6 +69,8 @@ def read_table(
     comment: str | None = None,
     trim: bool = True,
     encoding: str | None = None,
+    sheet: str | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> pd.DataFrame:
     """Read a table with every value as text.
 
@@ -90,6 +92,10 @@ def read_table(
         Whether to remove spaces around values.
     encoding : str, optional
         UTF-8 by default. A byte order mark is removed.
+    sheet : str, optional
+        Sheet of a workbook; the first by default.
+    progress : callable, optional
+        Called with the numbers of steps done and in total while delimited text is read.
 
     Returns
     -------
@@ -99,12 +105,14 @@ def read_table(
     ------
     InputError
         If the file cannot be read, is not text, has no rows, rows of different lengths, repeated column names,
-        or more than 10,000 columns.
+        or more than 10,000 columns; or if a sheet is given for a file that is no workbook.
     """
+    if sheet is not None and path.suffix.lower() not in EXCEL:
+        raise InputError("only a workbook has sheets", source=path, where="sheet", found=sheet)
     if path.suffix == ".parquet":
         return _parquet(path, trim)
     if path.suffix.lower() in TYPED_ENDINGS:
-        return text_table(read_typed_file(path), str(path), trim=trim)
+        return text_table(read_typed_file(path, sheet=sheet), str(path), trim=trim)
     text = _text(path, encoding)
     above = itertools.takewhile(
         lambda line: not line.strip() or (comment is not None and line.startswith(comment)),
@@ -127,7 +135,12 @@ def read_table(
     table = _parsed(path, text, names, delimiter, header).slice(int(header))
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one row")
-    columns = [_values(column, trim) for column in table.columns]
+    # The table holds all values: release the memory of the text.
+    del text
+    columns = []
+    for number, column in enumerate(table.columns, start=2):
+        progress(number, table.num_columns + 2)
+        columns.append(_values(column, trim))
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
 
 
@@ -242,10 +255,17 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
 
 
 def _text(path: Path, encoding: str | None) -> str:
+    text = _decoded(_content(path), path, encoding)
+    if not text.strip():
+        raise InputError("the file is empty", source=path)
+    return text
+
+
+def _content(path: Path) -> bytes:
     require_no_device(path)
     try:
         with _OPENERS.get(path.suffix, open)(path, "rb") as file:
-            content = read_within_memory(file, path)
+            return read_within_memory(file, path)
     except InputError:
         raise
     except FileNotFoundError:
@@ -254,10 +274,6 @@ def _text(path: Path, encoding: str | None) -> str:
         raise InputError("is a folder", source=path, expected="a file") from None
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
-    text = _decoded(content, path, encoding)
-    if not text.strip():
-        raise InputError("the file is empty", source=path)
-    return text
 
 
 def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
@@ -515,8 +531,43 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     return pd.Series(text.mask(missing, "").to_numpy(), dtype="str")
 
 
-def read_typed_file(path: Path) -> pd.DataFrame:
-    """Read a Stata, SPSS, SAS or Excel file; the first sheet of a workbook.
+def detect_encoding(path: Path) -> str:
+    """Return the encoding of delimited text: utf-8, utf-16 with a byte order mark, else cp1252 or latin-1.
+
+    The whole file is decoded. The last two differ from other encodings of one byte per
+    character only in letters beyond English, so that their result is an assumption.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    content = _content(path)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding in ("utf-8", "cp1252"):
+        with contextlib.suppress(UnicodeDecodeError):
+            content.decode(encoding)
+            return encoding
+    return "latin-1"
+
+
+def sheets_of(path: Path) -> tuple[str, ...]:
+    """Return the names of the sheets of a workbook; empty for other files.
+
+    Raises
+    ------
+    InputError
+        If the workbook cannot be read, or the library to read it is not installed.
+    """
+    if path.suffix.lower() not in EXCEL:
+        return ()
+    with _opening(path), pd.ExcelFile(path, engine="openpyxl") as workbook:
+        return tuple(map(str, workbook.sheet_names))
+
+
+def read_typed_file(path: Path, *, sheet: str | None = None) -> pd.DataFrame:
+    """Read a Stata, SPSS, SAS or Excel file; the first sheet of a workbook, unless another one is named.
 
     Codes with a label in the file's dictionary become the label; if two codes of a column have equal labels, the code
     is added to the label. Missing values of the dictionary are missing.
@@ -528,7 +579,7 @@ def read_typed_file(path: Path) -> pd.DataFrame:
     """
     with _opening(path):
         if path.suffix.lower() in EXCEL:
-            return _workbook(path)
+            return _workbook(path, sheet)
         frame, _, labels = _statistical(path)
     columns = {}
     for name, column in frame.items():
@@ -603,13 +654,14 @@ def _statistical(
     return frame, about.column_names_to_labels, about.variable_value_labels
 
 
-def _workbook(path: Path) -> pd.DataFrame:
+def _workbook(path: Path, sheet: str | None) -> pd.DataFrame:
     require_workbook_fits(path)
-    cells = pd.read_excel(path, header=None, dtype=object, keep_default_na=False, engine="openpyxl").map(_cell)
+    options: Any = {"sheet_name": sheet or 0, "header": None, "dtype": object, "keep_default_na": False}
+    cells = pd.read_excel(path, engine="openpyxl", **options).map(_cell)
     filled = cells.map(str.strip) != ""
     cells = cells.loc[filled.any(axis=1), filled.any(axis=0)]
     if cells.empty:
-        raise InputError("the first sheet is empty", source=path)
+        raise InputError(f"the {'' if sheet else 'first '}sheet is empty", source=path, found=sheet)
     return pd.DataFrame(cells.iloc[1:].to_numpy(), columns=cells.iloc[0].tolist(), dtype="str")
 
 

@@ -58,7 +58,8 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
     """Replace values of nested plain data, in place.
 
     The keys of `changes` are key paths such as ``economics.loss``; a list entry is addressed by its position: 0, 1, ...
-    Missing keys and sections are added. List entries can be replaced but not added.
+    Missing keys and sections are added. List entries can be replaced but not added. A value of None removes the key,
+    and its section if no key is left.
 
     Raises
     ------
@@ -85,6 +86,10 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
                 raise InputError(problem, source="--set", where=where, found=table, expected="a section")
         place = _entry(table, last, ".".join(sections)) if isinstance(table, list) else last
         table[place] = deepcopy(value)
+        if value is None:
+            del table[place]
+        if sections and content[sections[0]] == {}:
+            del content[sections[0]]
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

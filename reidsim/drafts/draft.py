@@ -14,23 +14,17 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
-from reidsim.core.files import TABLE_ENDINGS, TYPED_ENDINGS, bundled_names, plain_name, resolve
-from reidsim.core.tables import (
-    column_labels,
-    delimited_line,
-    read_table,
-    refuse_encoding_of_types,
-    require_columns,
-    sniff_delimiter,
-)
+from reidsim.core.files import TABLE_ENDINGS, bundled_names, plain_name, resolve
+from reidsim.core.tables import delimited_line, require_columns
 from reidsim.core.validation import inline_toml, toml_key
 from reidsim.core.wording import counted
 from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values, spelled
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, weight_column
-from reidsim.drafts.profile import ColumnProfile, Names, profile_table, rows_with
+from reidsim.drafts.preview import FilePreview
+from reidsim.drafts.profile import ColumnProfile, Names, rows_with
 from reidsim.populations.catalogue import load_population
-from reidsim.scenarios.kind import keys_of_records
+from reidsim.scenarios.kind import Progress, keys_of_records
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 COLUMNS_FILE = "columns.csv"
@@ -44,6 +38,7 @@ OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 _WEIGHT_USE = "sampling weight: the number of people that the record represents"
 _PERSON_USE = "identifies the person: rows with the same value belong to one person"
 _HOUSEHOLD_USE = "identifies the household: people with the same value live together"
+_ROLES = {_WEIGHT_USE: "weight", _PERSON_USE: "person key", _HOUSEHOLD_USE: "household key"}
 # Maximum number of warnings of each type about single columns.
 _MOST_TOLD = 10
 # Maximum number of characters in a line of a list of columns.
@@ -68,6 +63,10 @@ class Draft:
         Problems that the user should review before using the draft.
     files : dict of str to str
         Text of each file to write, by path relative to the draft folder.
+    source : FilePreview
+        The records as read, for further drafts.
+    uses : dict of str to str
+        Reason for another use of a column, such as a person key, by column name.
     """
 
     name: str
@@ -76,11 +75,27 @@ class Draft:
     choice: Choice
     warnings: tuple[str, ...]
     files: dict[str, str]
+    source: FilePreview
+    uses: dict[str, str]
 
     @property
     def scenario_file(self) -> str:
         """Path of the scenario relative to the draft folder."""
         return f"{self.name}.toml"
+
+    @property
+    def person(self) -> list[str]:
+        """Columns that identify the person of a row; empty if each row is a person."""
+        return [name for name, use in self.uses.items() if use == _PERSON_USE]
+
+    def role_of(self, profile: ColumnProfile) -> str:
+        """Return the role of a column in the draft.
+
+        It is quasi-identifier, person key, household key, weight, direct identifier, or left out.
+        """
+        if profile.name in self.choice.names:
+            return "quasi-identifier"
+        return _ROLES.get(self.uses.get(profile.name, ""), "direct identifier" if profile.is_direct else "left out")
 
     def write(self, folder: Path) -> None:
         """Write the files of the draft to an existing folder.
@@ -125,7 +140,13 @@ class UndecidedPersonError(InputError):
 
 
 def draft_scenario(
-    data: Path, folder: Path, options: DraftOptions | None = None, hierarchies: Mapping[str, Path] = {}
+    data: Path,
+    folder: Path,
+    options: DraftOptions | None = None,
+    hierarchies: Mapping[str, Path] = {},
+    *,
+    source: FilePreview | None = None,
+    progress: Progress | None = None,
 ) -> Draft:
     """Draft a scenario of the record-level game from a file of records.
 
@@ -141,6 +162,10 @@ def draft_scenario(
         Options of the user; by default everything is inferred.
     hierarchies : mapping of str to Path, optional
         Hierarchy files of quasi-identifiers, by column name; the other hierarchies are drafted.
+    source : FilePreview, optional
+        The file as read before; it is read again only with another encoding, sheet, reference day or vocabulary.
+    progress : callable, optional
+        Called with the current activity, the number of steps done and the total.
 
     Returns
     -------
@@ -158,11 +183,10 @@ def draft_scenario(
     """
     options = options or DraftOptions()
     _check_options(options)
-    refuse_encoding_of_types(data, options.encoding)
-    delimiter = sniff_delimiter(data, options.encoding)
-    frame = read_table(data, delimiter=delimiter, encoding=options.encoding or "utf-8")
-    age_on, words = options.age_on and date.fromisoformat(options.age_on), Names.read(options.names)
-    profiles = profile_table(frame, column_labels(data), age_on or None, words)
+    words = Names.read(options.names)
+    if source is None or not source.is_read_with(options):
+        source = FilePreview.read(data, options, progress)
+    frame, profiles = source.frame, source.profiles
     require_columns(frame, (*options.merge, *options.person), data)
     profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")
@@ -192,7 +216,7 @@ def draft_scenario(
         rules=rules,
         title=data.name,
         path=_path_from(folder, data),
-        delimiter="," if data.suffix.lower() in (".parquet", *TYPED_ENDINGS) else delimiter,
+        delimiter=source.delimiter if source.is_text else ",",
         # The population by name, or by the path of its recipe relative to the draft folder.
         population=options.population if recipe is None or bundled else _path_from(folder, recipe),
         keys=keys.keys,
@@ -218,7 +242,7 @@ def draft_scenario(
         repeated = f"column {columns} repeats" if len(keys.person) == 1 else f"columns {columns} repeat together"
         of_people = f"{counted(len(frame), 'row')} of {counted(keys.n_people, 'person', 'people')}"
         warnings.insert(0, f"{repeated}: {of_people}; people are counted, not rows (release.person)")
-    return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files)
+    return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files, source, uses)
 
 
 def _check_options(options: DraftOptions) -> None:

@@ -23,6 +23,8 @@ class DraftOptions:
         Population of the data subjects, for journalist risk (default: prosecutor risk, without a population).
     encoding : NAME
         Character encoding of a CSV file, such as latin-1 (default: UTF-8).
+    sheet : NAME
+        Sheet of an Excel workbook (default: the first).
     merge : COLUMN
         Column in which values with nearly the same spelling are merged.
     age_on : DAY
@@ -50,6 +52,7 @@ class DraftOptions:
     drop: Sequence[str] = ()
     population: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
     merge: Sequence[str] = ()
     age_on: str | None = None
     person: Sequence[str] = ()

@@ -706,7 +706,11 @@ class ColumnProfile:
 
 
 def profile_table(
-    frame: pd.DataFrame, labels: Mapping[str, str] = {}, age_on: date | None = None, names: Names = NAMES
+    frame: pd.DataFrame,
+    labels: Mapping[str, str] = {},
+    age_on: date | None = None,
+    names: Names = NAMES,
+    progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> tuple[ColumnProfile, ...]:
     """Profile every column of a text table.
 
@@ -721,6 +725,8 @@ def profile_table(
         Reference day for converting dates of birth to ages.
     names : Names
         Vocabulary for column names and values.
+    progress : callable, optional
+        Called with the number of columns done and the total.
 
     Returns
     -------
@@ -732,8 +738,9 @@ def profile_table(
         by_label = names.hint_of(labels.get(name, ""))
         hints[name] = names.hint_of(name) or (by_label and replace(by_label, source="label"))
     has_age = any(hint is not None and hint.concept in _AGES for hint in hints.values())
-    profiles = []
+    profiles = list[ColumnProfile]()
     for column, (name, hint) in zip(frame.columns, hints.items(), strict=True):
+        progress(len(profiles), len(hints))
         counts = compute.value_counts(pa.chunked_array(pa.array(frame[column], type=pa.large_string())))
         written = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
         found = AS_WRITTEN if hint is not None and hint.role == "direct" else find_reading(written, hint, age_on)

@@ -164,7 +164,7 @@ def attributes_loaded(
         If the scenario is of another kind, or a file that it names cannot be used.
     """
     kind, clock, report = begun(loaded, progress)
-    study = kind.build(loaded)
+    study = kind.study_of(loaded)
     columns = kind.dropped_columns(study)
     clock.lap("build")
     names, n = columns.names, len(columns.names)

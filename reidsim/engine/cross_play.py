@@ -358,7 +358,7 @@ def cross_play_loaded(
     with locating(loaded.path):
         # Called before data are read, so that a scenario without policies fails without delay.
         kind.policies_of(loaded.scenario)
-        players = Players(kind.build(loaded), options)
+        players = Players(kind.study_of(loaded), options)
         clock.lap("build")
         tables, warnings = players.play(options, report)
     clock.lap("play")

@@ -7,6 +7,7 @@ a scenario.
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from narwhals.typing import IntoDataFrame
 from rich.console import Console
 
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, refuse_first, require_among, writing
-from reidsim.core.files import PrivateFolder, require_new_file, require_plain
+from reidsim.core.files import PrivateFolder, require_new_file, require_plain, unfinished_beside
 from reidsim.core.registry import registered
 from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
@@ -36,7 +37,7 @@ from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
 from reidsim.games.outcomes import OWN_MEASURES
 from reidsim.scenarios.agents import WHO_COMES
-from reidsim.scenarios.kind import Progress, kind_of
+from reidsim.scenarios.kind import Progress, hold, kind_of
 from reidsim.scenarios.parts import is_importable
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
 from reidsim.scenarios.scenario import SOURCE, InMemory, Study, anchored
@@ -221,7 +222,7 @@ class Scenario(BaseScenario[Any]):
         Parameters
         ----------
         overrides : mapping of str to object, optional
-            Value by key path, such as ``{"economics.loss": 600}``.
+            Value by key path, such as ``{"economics.loss": 600}``; None removes the key.
         **changes : object
             The same by name: an argument of `from_frames`, except ``game``, ``name`` and ``allow_code``; a section,
             which is replaced as a whole; or a key path with ``__`` in place of dots, such as
@@ -236,21 +237,24 @@ class Scenario(BaseScenario[Any]):
         for name, value in changes.items():
             given |= self._values(name, value)
         memory = InMemory(self.place, self.objects, absolute=True)
-        plain = {key: memory.plain(value, key) for key, value in given.items()}
+        plain = {key: None if value is None else memory.plain(value, key) for key, value in given.items()}
         library = library_of(changes["records"]) if "records" in changes else self.library
         try:
             return replace(self, objects=memory.objects, place=memory.place, library=library).overridden(plain)
         except InputError as error:
             raise without_folder(error, self.path, memory.place) from None
 
-    def to_toml(self, path: str | Path | None = None) -> str:
+    def to_toml(self, path: str | Path | None = None, *, overwrite: bool = False) -> str:
         """Return the scenario as the text of a scenario file; write it if `path` is given.
 
         Parameters
         ----------
         path : str or Path, optional
-            New TOML file. Tables in memory are written to a folder beside it: ``mine-tables`` of ``mine.toml``. Without
-            a path, the text refers to temporary tables, which exist as long as the scenario.
+            New TOML file. Tables in memory are written to a folder beside it: ``mine-tables`` of ``mine.toml``. Files
+            in the folder of the TOML file are named relative to it. Without a path, the text refers to temporary
+            tables, which exist as long as the scenario.
+        overwrite : bool
+            Whether an earlier file is replaced, as soon as the new one is complete.
 
         Raises
         ------
@@ -258,33 +262,51 @@ class Scenario(BaseScenario[Any]):
             If a file exists already, its name does not end in ``.toml``, or a user-defined adversary or policy is not
             in an importable module.
         """
-        folder = None if self.place is None else Path(self.place.name)
-        tables = None if path is None else Path(path).with_name(f"{Path(path).stem}-tables")
+        place = None if self.place is None else Path(self.place.name)
+        path = None if path is None else Path(path).absolute()
+        tables = None if path is None else path.with_name(f"{path.stem}-tables")
 
         def moved(text: str) -> str:
             name = Path(text).name
-            if folder is None or text not in (name, str(folder / name)) or not (folder / name).is_file():
-                return text
-            return str(folder / name) if tables is None else f"{tables.name}/{name}"
+            if place is not None and text in (name, str(place / name)) and (place / name).is_file():
+                return str(place / name) if tables is None else f"{tables.name}/{name}"
+            if path is not None and os.path.isabs(text) and os.path.isfile(text):
+                inside, parent = Path(text).resolve(), path.parent.resolve()
+                return inside.relative_to(parent).as_posix() if inside.is_relative_to(parent) else text
+            return text
 
         unread = self.unread()
         content = {**({"inherited": unread} if unread else {}), **self.named_objects(self.content)}
         text = toml_text(with_texts(anchored(content, self.folder), moved))
         if path is not None and tables is not None:
-            path = Path(path)
             if path.suffix != ".toml":
                 raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
-            require_new_file(path)
-            require_new_file(tables)
+            for new in () if overwrite else (path, tables):
+                require_new_file(new)
             with writing(path):
-                if folder is not None and any(folder.iterdir()):
-                    shutil.copytree(folder, tables)
-                path.write_text(text, encoding="utf-8")
+                if place is not None and any(place.iterdir()):
+                    shutil.copytree(place, tables, dirs_exist_ok=overwrite)
+                os.replace(unfinished_beside(path, lambda name: Path(name).write_text(text, encoding="utf-8")), path)
         return text
 
     def build(self) -> Study[Any]:
         """Read the data, and return the study that the engine solves."""
-        return kind_of(self.scenario).build(self)
+        return kind_of(self.scenario).study_of(self)
+
+    def hold(self) -> Self:
+        """Read the data, and return the scenario with them in memory.
+
+        Methods of the result, and of copies by `with_` with other payoff parameters, beliefs or policies, do not read
+        the data again, unless a file has changed.
+
+        Examples
+        --------
+        >>> import reidsim
+        >>> held = reidsim.Scenario.load("wan2015").hold()
+        >>> held.with_(loss=600).run().summary.equals(reidsim.run("wan2015", overrides={"economics.loss": 600}).summary)
+        True
+        """
+        return replace(self, held=hold(self))
 
     @scenario_method
     def check(self, *, progress: Progress | None = None) -> str:

@@ -97,7 +97,7 @@ def score_loaded(
     path = Path(file)
     kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
-    study = kind.build(loaded)
+    study = kind.study_of(loaded)
     released, released_warnings = kind.play_released(study, path, key)
     clock.lap("build")
     outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))

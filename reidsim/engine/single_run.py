@@ -410,7 +410,7 @@ def run_once(
         If a file, adversary or policy that the scenario names cannot be used, or a policy cannot be played.
     """
     kind, clock, report = begun(loaded, progress)
-    study = study or kind.build(loaded)
+    study = study or kind.study_of(loaded)
     clock.lap("build")
     _LOGGER.info("%s: data read in %.2f s", loaded.name, clock.laps["build"])
     with locating(loaded.path):
@@ -443,7 +443,7 @@ def check_once(loaded: Scenario[Any]) -> str:
         If a file, adversary or policy that the scenario names cannot be used.
     """
     kind = kind_of(loaded.scenario)
-    study = kind.build(loaded)
+    study = kind.study_of(loaded)
     with locating(loaded.path):
         if not kind.in_rounds(loaded.scenario):
             return kind.describe(study)

@@ -248,7 +248,7 @@ def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> Br
     """
     kind, report = kind_of(loaded.scenario), progress or (lambda task, done, total: None)
     with locating(loaded.path):
-        amounts = Amounts(kind.build(loaded), LOSS, link_gain=gain_goes_with_loss(loaded.content, (LOSS,)))
+        amounts = Amounts(kind.study_of(loaded), LOSS, link_gain=gain_goes_with_loss(loaded.content, (LOSS,)))
         if amounts.own <= 0:
             raise InputError("the loss is not above 0", where=LOSS, found=amounts.own, expected="more than 0")
         compared = [name for name in amounts.policies if not kind.policy(name).in_another_game]
@@ -409,7 +409,7 @@ def switch_loaded(
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
         kind.policies_of(loaded.scenario)
-        study = kind.build(loaded)
+        study = kind.study_of(loaded)
         amounts = Amounts(study, key, link_gain=link_gain)
         begin, end = float(low or 0.0), RANGE_TIMES_OWN * amounts.own if high is None else float(high)
         if not 0 <= begin < end < math.inf:

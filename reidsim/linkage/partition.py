@@ -9,6 +9,7 @@ nodes beneath it, as in iceberg cubes (Beyer and Ramakrishnan 1999). So no table
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,9 @@ from reidsim.populations.population import Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 
 Integers = NDArray[np.int64]
+
+# Limit on the bytes of the classes by node that are kept; the others are computed again when needed.
+_MOST_KEPT = 128 * 2**20
 
 
 class FittingRows:
@@ -55,6 +59,11 @@ class FittingRows:
         self._record_of_entry = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
         self._lattice = GeneralizationLattice(lattice.hierarchies, self.cells)
         self.groups = padded([hierarchy.groups for hierarchy in lattice.hierarchies], -1)
+        # Releases that differ in a few records have most nodes in common.
+        self._classes_at = lru_cache(maxsize=_MOST_KEPT // (8 * max(len(self.cells), 1)) + 1)(self._classes)
+
+    def _classes(self, node: int) -> Integers:
+        return classes_at(self._lattice, node)
 
     def of_cells(self, strategies: Strategies) -> Counts:
         """Return the number of released rows that match each cell, shape (n_cells,).
@@ -96,7 +105,7 @@ class FittingRows:
         """
         strategy, sums = strategies[self._record_of_entry], np.zeros(len(self.cells))
         for node in np.unique(strategy[strategy >= 0]).tolist():
-            entries, class_of_cell = np.flatnonzero(strategy == node), classes_at(self._lattice, node)
+            entries, class_of_cell = np.flatnonzero(strategy == node), self._classes_at(node)
             found = class_of_cell[self.cell_of_entry[entries]]
             if len(strategy) >= len(self.begin):
                 # Some person has several rows; those that are equal when generalized count once.

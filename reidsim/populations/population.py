@@ -214,11 +214,14 @@ def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArr
     Returns
     -------
     first : ndarray of int, shape (n_distinct,)
-        Position of one occurrence of each distinct row, in ascending order of the rows.
+        Position of the first occurrence of each distinct row, in ascending order of the rows.
     kind : ndarray of int, shape (n,)
         Index in `first` of each row.
     """
-    _, first, kind = np.unique(row_keys(columns, n), return_index=True, return_inverse=True)
+    distinct, kind = numbered(row_keys(columns, n))
+    first = np.empty(len(distinct), dtype=np.intp)
+    # In reverse, so that the first occurrence is written last.
+    first[kind[::-1]] = np.arange(n)[::-1]
     return first, kind
 
 
@@ -239,7 +242,7 @@ def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64
     return keys
 
 
-def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(values: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct values, ascending, and each value's position among them.
 
     The second result has the shape of `values`.

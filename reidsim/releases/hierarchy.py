@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
@@ -189,6 +190,116 @@ class Hierarchy:
         parents[self.groups[level]] = self.groups[level + 1]
         return parents
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """Label of each value at each level, as in a file of ARX: one row per value, one column per level."""
+        levels = enumerate(zip(self.labels, self.groups, strict=True))
+        return pd.DataFrame({level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in levels})
+
+    def counts(self, people: Mapping[str, int]) -> pd.DataFrame:
+        """Return the size of each group at each level.
+
+        Parameters
+        ----------
+        people : mapping of str to int
+            Number of people, or rows, with each value; 0 if not given.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``level``, ``group`` and ``above`` (labels of the group and of its group at the next level, empty at
+            the last), ``values`` and ``people`` (numbers of values and of people in the group).
+        """
+        table, own = self.table, [people.get(value, 0) for value in self.attribute.categories]
+        table[self.n_levels] = ""
+        return pd.concat(
+            [
+                pd.DataFrame(
+                    {"level": level, "group": table[level], "above": table[level + 1], "values": 1, "people": own}
+                )
+                .groupby(["level", "group", "above"], sort=False, as_index=False)
+                .sum()
+                for level in range(self.n_levels)
+            ],
+            ignore_index=True,
+        )
+
+    def regroup(self, level: int, labels: Collection[str], to: str) -> Hierarchy:
+        """Return the hierarchy with groups of the level below together in one group of a level.
+
+        Parameters
+        ----------
+        level : int
+            Level of the group, at least 1.
+        labels : collection of str
+            Labels of the groups at the level below; at level 0, values.
+        to : str
+            Label of the group, which may be new at its level; it is then below the groups of the first value.
+
+        Raises
+        ------
+        InputError
+            If there is no such level or group, or as `Hierarchy`.
+
+        Examples
+        --------
+        >>> job = Attribute("job", ("baker", "cook", "nurse"))
+        >>> jobs = Hierarchy.from_labels(job, [["food", "food", "health"], ["*", "*", "*"]])
+        >>> jobs.regroup(1, ["cook"], "health").labels[1], jobs.regroup(1, ["baker", "cook", "nurse"], "work").labels[1]
+        (('food', 'health'), ('work',))
+        """
+        where = self._level(level)
+        require_among("no such group", labels, self.labels[level - 1], where=where, shown=20)
+        table, above = self.table, list(range(level + 1, self.n_levels))
+        moved, group = table[level - 1].isin(labels), table[level] == to
+        table.loc[moved, above] = table.loc[group if group.any() else moved, above].iloc[0].to_numpy()
+        table.loc[moved, level] = to
+        return self._from_table(table)
+
+    def cut(self, level: int, points: Sequence[int]) -> Hierarchy:
+        """Return the hierarchy with bands of whole numbers at a level, from one cut point to the next.
+
+        Parameters
+        ----------
+        level : int
+            Level of the bands, at least 1. Bands of other levels are unchanged and must still nest.
+        points : sequence of int
+            First number of each band, increasing; smaller numbers form a band of their own.
+
+        Raises
+        ------
+        InputError
+            If there is no such level, points do not increase, a value is not a whole number, or as `Hierarchy`.
+
+        Examples
+        --------
+        >>> age = Attribute("age", ("", "17", "18", "64", "90"))
+        >>> Hierarchy.from_labels(age, [["*"] * 5, ["*"] * 5]).cut(1, [18, 65]).labels[1]
+        ('', '<18', '18-64', '65+')
+        """
+        where, expected = self._level(level), "increasing numbers, at least one"
+        rises = all(low < high for low, high in pairwise(points))
+        refuse_first((not (points and rises), "cut points do not increase", where, list(points), expected))
+        ends = zip(points, [*(point - 1 for point in points[1:]), None], strict=True)
+        bands = [f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}" for low, high in ends]
+        present, levels = _present(self.attribute), self.table
+        band_of = {
+            value: [f"<{points[0]}", *bands][bisect.bisect(points, number)]
+            for value, number in zip(present, whole_numbers(self.attribute, present), strict=True)
+        }
+        levels[level] = [band_of.get(value, "") for value in self.attribute.categories]
+        return self._from_table(levels)
+
+    def _level(self, level: int) -> str:
+        """Return the name of a level above 0 in messages; refuse others."""
+        where, expected = f"hierarchy of {self.attribute.name!r}", f"a level from 1 to {self.n_levels - 1}"
+        refuse_first((not 0 < level < self.n_levels, "no such level", where, level, expected))
+        return f"{where}, level {level}"
+
+    def _from_table(self, table: pd.DataFrame) -> Hierarchy:
+        levels, costless = table.iloc[:, 1:].T.to_numpy().tolist(), sorted(self.costless_levels)
+        return Hierarchy.from_labels(self.attribute, levels, costless_levels=costless)
+
 
 def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
     """Check that a hierarchy table has rows of equal length, at most one per value.
@@ -239,8 +350,7 @@ def hierarchy_from_rows(
     """
     require_rows_of_values(rows)
     by_value = {row[0]: row for row in rows}
-    lacking = [category for category in attribute.categories if category not in by_value]
-    if lacking:
+    if lacking := uncovered(attribute.categories, rows):
         problem, where = "value missing from its hierarchy", f"hierarchy of {attribute.name!r}"
         expected = f"a row for each of the {attribute.size} values of the attribute; {len(lacking)} have no row"
         hint = f"the hierarchy has rows for {listed(by_value)}"
@@ -248,6 +358,12 @@ def hierarchy_from_rows(
     table = [by_value[category] for category in attribute.categories]
     levels = [[row[level] for row in table] for level in range(1, len(table[0]))]
     return Hierarchy.from_labels(attribute, levels, costless_levels=costless_levels)
+
+
+def uncovered(values: Iterable[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the values without a row in the table of a hierarchy; see `hierarchy_from_rows`."""
+    covered = {row[0] for row in rows}
+    return [value for value in values if value not in covered]
 
 
 def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:

@@ -117,7 +117,7 @@ def explain(
     options, lists = pd.DataFrame(columns=list(OPTION_COLUMNS)), list[dict[str, Any]]()
     played = [name for name in kind.policies_of(values) if kind.policy(name).by_agents]
     if played and not any("by record" in (each["gain"], each["cost"]) for each in types):
-        study = kind.build(loaded)
+        study = kind.study_of(loaded)
         options = options_table(kind.settings(study)(played[0], 0, 0))
         for name, each in kind.lists(study).items():
             missing = {key: float((column == UNKNOWN).mean()) for key, column in each.columns.items()}

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -25,6 +26,7 @@ from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
+from reidsim.drafts.preview import FilePreview
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
@@ -37,10 +39,10 @@ from reidsim.figures import studies
 from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.description import Explanation, FileDescription
-from reidsim.reports.page.report import write_report
-from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder, open_results
-from reidsim.reports.shared.file import share_run
-from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
+from reidsim.reports.page.bundle import SHARED, share_files
+from reidsim.reports.page.report import report_text, require_page, write_page
+from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder
+from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept, numbered, people_singled_out
 from reidsim.reports.study_tables import SHOWN, description_tables, stress_tables
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
@@ -307,11 +309,15 @@ class DraftedScenario:
     ----------
     draft : Draft
         Columns found, quasi-identifiers and files of the draft.
+    arguments : mapping
+        Arguments of `new` other than the data, the folder and the progress, by name.
     library : str
         Library of the table of records, such as ``polars``.
     """
 
     draft: Draft
+    arguments: Mapping[str, Any]
+    _folder: Path | None = field(repr=False)
     _place: PrivateFolder = field(repr=False)
     library: str = "pandas"
 
@@ -335,15 +341,53 @@ class DraftedScenario:
         """Table of text with one row per column of the records.
 
         Columns: ``column``, ``type``, ``values`` and ``missing`` (numbers of distinct values and of rows without a
-        value), ``use`` and ``why`` (reason for the use).
+        value), ``use`` and ``why`` (reason for the use), ``role`` (quasi-identifier, person key, household key, weight,
+        direct identifier, or left out), and ``singled_out`` (share of people who are the only ones with a value).
         """
         rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
-        return pd.DataFrame(rows[1:], columns=rows[0])
+        roles = [self.draft.role_of(profile) for profile in self.draft.profiles]
+        shares = [f"{share:.4f}" for share in self._singled_out()]
+        return pd.DataFrame(rows[1:], columns=rows[0]).assign(role=roles, singled_out=shares)
+
+    def _singled_out(self) -> list[float]:
+        frame, person = self.draft.source.frame, self.draft.person
+        if not person:
+            return [list(each.rows.values()).count(1) / len(frame) for each in self.draft.profiles]
+        of_row = frame.groupby(person, sort=False).ngroup().to_numpy(dtype=np.int64)
+        codes = numbered(frame).values()
+        return [people_singled_out([column], of_row) / (int(of_row.max()) + 1) for column in codes]
+
+    @property
+    def unit(self) -> str:
+        """What counts as a person, rows or the values of a key, and why, in one sentence."""
+        draft, rows = self.draft, counted(self.draft.records, "row")
+        if draft.person:
+            return draft.warnings[0]
+        why = "as declared" if self.arguments["one_row_per_person"] else "no column repeats as an identifier would"
+        return f"{rows}: each row is a person ({why})"
+
+    def with_(self, **changes: Any) -> DraftedScenario:
+        """Return the draft with other arguments of `new`, in the same folder if `new` was given one.
+
+        The records are read again only if the encoding, sheet, reference day or vocabulary changes.
+
+        Raises
+        ------
+        InputError
+            As `new` does.
+        """
+        require_among("no such argument", changes, self.arguments, source="with_", shown=20)
+        drafted = _drafted(self.draft.source, {**self.arguments, **changes}, self.name, self._folder)
+        return replace(drafted, library=self.library)
+
+    @property
+    def _files(self) -> Path:
+        return self._folder or Path(self._place.name)
 
     @property
     def scenario(self) -> Scenario:
         """The draft as a scenario, whose files exist as long as the scenario."""
-        loaded = Scenario.load(self._folder / self.draft.scenario_file)
+        loaded = Scenario.load(self._files / self.draft.scenario_file)
         return replace(loaded, place=self._place, library=self.library)
 
     def run(self, *, progress: Progress | None = None) -> RunResult:
@@ -363,12 +407,8 @@ class DraftedScenario:
         InputError
             If the folder is not empty or cannot be written.
         """
-        write_results(Path(folder), lambda into: shutil.copytree(self._folder, into, dirs_exist_ok=True))
+        write_results(Path(folder), lambda into: shutil.copytree(self._files, into, dirs_exist_ok=True))
         return Path(folder) / self.draft.scenario_file
-
-    @property
-    def _folder(self) -> Path:
-        return Path(self._place.name)
 
     def __repr__(self) -> str:
         names = ", ".join(column.profile.name for column in self.draft.choice.chosen)
@@ -380,7 +420,7 @@ class DraftedScenario:
 
 
 def new(
-    data: IntoDataFrame | str | Path,
+    data: IntoDataFrame | FilePreview | str | Path,
     *,
     quasi_identifiers: Sequence[str] = (),
     only_named: bool = False,
@@ -398,14 +438,18 @@ def new(
     unmatched_unique: Sequence[str] = (),
     names: str | Path | None = None,
     hierarchies: Mapping[str, Any] | None = None,
+    sheet: str | None = None,
     name: str = "records",
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> DraftedScenario:
     """Draft a scenario from records: infer quasi-identifiers and write hierarchies.
 
     Parameters
     ----------
-    data : DataFrame, str or Path
-        One row per record, in memory (pandas, polars, pyarrow) or in a file format that `reidsim new` reads.
+    data : DataFrame, FilePreview, str or Path
+        One row per record, in memory (pandas, polars, pyarrow) or in a file format that `reidsim new` reads; or a file
+        that `preview` read.
     quasi_identifiers : sequence of str
         Columns that others may know, in addition to the inferred ones.
     only_named : bool
@@ -435,13 +479,20 @@ def new(
     hierarchies : mapping of str to DataFrame, Hierarchy, str or Path, optional
         Hierarchy of each column, as a table or file with one row per value and one column per level; drafted if not
         given.
+    sheet : str, optional
+        Sheet of an Excel workbook; the first if not given.
     name : str
         Name of the scenario if `data` is in memory.
+    folder : str or Path, optional
+        Existing folder for the files of the draft, which replace files of the same names; a file of records is not
+        copied. If not given, a temporary folder, with a copy.
+    progress : callable, optional
+        Called with the current activity, the number of steps done and the total.
 
     Returns
     -------
     DraftedScenario
-        The draft, whose files are in a temporary folder; `DraftedScenario.save` copies them.
+        The draft, whose files are in the folder; `DraftedScenario.save` copies the files of a temporary folder.
 
     Raises
     ------
@@ -463,38 +514,63 @@ def new(
     >>> draft.run().summary["publisher_payoff"].round(2).to_dict()
     {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
+    arguments: dict[str, Any] = {
+        "quasi_identifiers": quasi_identifiers,
+        "only_named": only_named,
+        "drop": drop,
+        "population": population,
+        "benefit": benefit,
+        "loss": loss,
+        "gain": gain,
+        "cost": cost,
+        "encoding": encoding,
+        "merge": merge,
+        "age_on": age_on,
+        "person": person,
+        "one_row_per_person": one_row_per_person,
+        "unmatched_unique": unmatched_unique,
+        "names": names,
+        "hierarchies": hierarchies,
+        "sheet": sheet,
+    }
     require_plain(name, "new: argument 'name'")
-    place = PrivateFolder()
-    folder = Path(place.name)
-    library = library_of(data)
+    if isinstance(data, FilePreview):
+        arguments |= {key: arguments[key] or getattr(data.options, key) for key in ("encoding", "sheet")}
+    return _drafted(data, arguments, name, None if folder is None else Path(folder), progress)
+
+
+def _drafted(
+    data: IntoDataFrame | FilePreview | str | Path,
+    arguments: Mapping[str, Any],
+    name: str,
+    folder: Path | None,
+    progress: Progress | None = None,
+) -> DraftedScenario:
+    """Return a draft whose files are in a folder; for `arguments`, by name, and the other parameters, see `new`."""
+    source = data if isinstance(data, FilePreview) else None
+    data = data if source is None else source.path
+    place, library = PrivateFolder(), library_of(data)
+    into = folder or Path(place.name)
     with as_file(data, "new: argument 'data'", name) as given, reading(given):
-        source = folder / given.name
-        shutil.copyfile(given, source)
-    memory = InMemory(place, {}, absolute=True)
-    recipe = None if population is None else str(memory.plain(population, "population.recipe"))
-    options = DraftOptions(
-        quasi_identifier=quasi_identifiers,
-        only_named=only_named,
-        drop=drop,
-        population=recipe,
-        benefit=benefit,
-        loss=loss,
-        gain=gain,
-        cost=cost,
-        encoding=encoding,
-        merge=merge,
-        age_on=age_on,
-        person=key_columns(person),
-        one_row_per_person=one_row_per_person,
-        unmatched_unique=unmatched_unique,
-        names=None if names is None else Path(names),
-    )
-    tables = InMemory(None, {}, absolute=True)
-    files = {column: Path(tables.hierarchy_file(column, each)) for column, each in (hierarchies or {}).items()}
-    draft = draft_scenario(source, folder, options, files)
-    draft.write(folder)
-    keep_private(folder)
-    return DraftedScenario(draft, place, library)
+        path = given if folder and isinstance(data, str | Path) else into / given.name
+        if path != given:
+            shutil.copyfile(given, path)
+    options, memory, tables = dict(arguments), InMemory(place, {}, absolute=True), InMemory(None, {}, absolute=True)
+    hierarchies = {
+        column: Path(tables.hierarchy_file(column, each)) for column, each in (options.pop("hierarchies") or {}).items()
+    }
+    population, names = options["population"], options["names"]
+    options |= {
+        "quasi_identifier": options.pop("quasi_identifiers"),
+        "person": key_columns(options["person"]),
+        "population": None if population is None else str(memory.plain(population, "population.recipe")),
+        "names": None if names is None else Path(names),
+    }
+    draft = draft_scenario(path, into, DraftOptions(**options), hierarchies, source=source, progress=progress)
+    draft.write(into)
+    if folder is None:
+        keep_private(into)
+    return DraftedScenario(draft, arguments, folder, place, library)
 
 
 @dataclass(frozen=True)
@@ -525,17 +601,18 @@ def report(
     institution: str = "",
     **options: Any,
 ) -> Report:
-    """Write the report of a result as one self-contained HTML page.
+    """Write the report of a result as one self-contained HTML page, or as PDF.
 
     Parameters
     ----------
     result : RunResult, CrossPlayResult, StressResult, str or Path
         A result, or a results folder.
     path : str or Path, optional
-        New file for the report; if not given, no file is written.
+        New file for the report, a PDF if its name ends in ``.pdf``; if not given, no file is written.
     author, institution : str
         Author of the report and the author's institution, for the heading.
     **options
+        ``decider``, ``role`` and ``decision`` (str), name and role of the person who signs, and the decision;
         ``scenario_file`` (str or Path), whose comments replace the comments stored with the run; ``shared_file`` (str
         or Path), written by `share`, by default the newest one in or beside the folder; ``break_even`` (bool), whether
         to solve the game at 10 to 25 other values of the loss, by default after a short run; ``cells`` (bool), whether
@@ -566,9 +643,12 @@ def report(
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
-        file = Path(place) / "report.html" if path is None else path
-        page = write_report(folder, file, author=author, institution=institution, **options)
-        return Report(page.read_text(encoding="utf-8"))
+        if path is not None:
+            require_page(Path(path))
+        text = report_text(folder, author=author, institution=institution, **options)
+        if path is not None:
+            write_page(Path(path), text)
+        return Report(text)
 
 
 def share(
@@ -585,6 +665,10 @@ def share(
     accept_risk: bool = False,
     data: pd.DataFrame | str | Path | None = None,
     rulebook: str | Path | None = None,
+    into: str | Path | None = None,
+    decider: str = "",
+    role: str = "",
+    decision: str = "",
     allow_code: bool = False,
 ) -> pd.DataFrame:
     """Return the records released by a policy, with the checks of `reidsim share`.
@@ -619,6 +703,11 @@ def share(
         The original records, unchanged, if their file was moved after the run, or was a table in memory.
     rulebook : str or Path, optional
         New CSV file with the rules of this release, for `apply`; do not publish it.
+    into : str or Path, optional
+        New folder for everything that belongs to the release, instead of `path` and `rulebook`: ``shared.csv`` and its
+        sidecar, ``rulebook.csv``, ``scenario.toml``, ``report.html`` and ``report.pdf``. Publish only the first two.
+    decider, role, decision : str
+        Name and role of the person who signs, and the decision, for the report in the folder.
     allow_code : bool
         Whether a module that the scenario names as its kind may run.
 
@@ -626,9 +715,9 @@ def share(
     -------
     DataFrame
         Text, one row per released record; of the library of `data` or, without it, of the scenario's table of records.
-        With pandas,
-        ``attrs["sidecar"]`` holds the description of the file, with its risk and audit; other libraries have it only in
-        the file (`path`). Warnings are issued by `warnings.warn`.
+        With pandas, ``attrs["sidecar"]`` holds the description of the file, with its risk and audit, and
+        ``attrs["files"]`` the SHA-256 of each file of the folder; other libraries have it only in the file (`path`).
+        Warnings are issued by `warnings.warn`.
 
     Raises
     ------
@@ -650,27 +739,31 @@ def share(
     """
     with ExitStack() as open_files:
         place = open_files.enter_context(TemporaryDirectory())
-        folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
+        results = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, RunResult):
-            result.save(folder)
-        written = Path(place) / "shared.csv" if path is None else Path(path)
-        sidecar, notes = share_run(
-            open_results(folder),
-            written,
+            result.save(results, illustrate=None if into is None else illustrate)
+        file, folder = (None if each is None else Path(each) for each in (path, into))
+        if file is None and folder is None:
+            file = Path(place) / SHARED
+        sidecar, notes, digests = share_files(
+            results,
+            file,
+            into=folder,
             policy=policy,
             kept=Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out),
             max_risk=max_risk,
             accept_risk=accept_risk,
             data=None if data is None else open_files.enter_context(as_file(data, "share: argument 'data'")),
             rulebook=None if rulebook is None else Path(rulebook),
+            report={"decider": decider, "role": role, "decision": decision},
             allow_code=allow_code,
         )
         for text in notes:
             warnings.warn(text, stacklevel=2)
         table = pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]])
         if sidecar["records"]["shared"]:
-            table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
-    table.attrs["sidecar"] = sidecar
+            table = read_table(next(iter(digests)), delimiter=str(sidecar["delimiter"]), trim=False)
+    table.attrs |= {"sidecar": sidecar, "files": {path.name: digest for path, digest in digests.items()}}
     # A results folder has no scenario with a table in memory.
     held = getattr(getattr(result, "held", None), "library", "pandas")
     native: pd.DataFrame = native_table(table, held if data is None else library_of(data))

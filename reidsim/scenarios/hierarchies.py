@@ -575,10 +575,7 @@ def hierarchy_section(hierarchy: object, source: str, key: str) -> dict[str, Any
     if isinstance(hierarchy, pd.DataFrame):
         return {"rule": "table", "file": hierarchy}
     if isinstance(hierarchy, Hierarchy):
-        levels = enumerate(zip(hierarchy.labels, hierarchy.groups, strict=True))
-        # One row per value and one column per level.
-        table = {level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in levels}
         costless = {"costless_levels": sorted(hierarchy.costless_levels)} if hierarchy.costless_levels else {}
-        return {"rule": "table", "file": pd.DataFrame(table), **costless}
+        return {"rule": "table", "file": hierarchy.table, **costless}
     expected = 'intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file'
     raise InputError("not a hierarchy", source=source, where=key, found=hierarchy, expected=expected)

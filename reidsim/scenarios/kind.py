@@ -8,6 +8,8 @@ several, that identifies the person of each record; with such a key, results cou
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -29,6 +31,7 @@ from reidsim.core.errors import InputError, refuse_rows
 from reidsim.core.files import read_toml
 from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
+from reidsim.core.validation import with_texts
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
 from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages, own_measures
@@ -38,7 +41,7 @@ from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, find_kind, kinds
-from reidsim.scenarios.scenario import Scenario, Study, World
+from reidsim.scenarios.scenario import HeldStudy, Scenario, Study, World, anchored
 from reidsim.scenarios.schema import OUTCOME_COLUMNS, ScenarioHead
 
 if TYPE_CHECKING:
@@ -390,78 +393,6 @@ class Played:
 
 # Names and figures; each figure is drawn when the iterator reaches it.
 Figures = Iterator[tuple[str, "Figure"]]
-Value = float | str | None
-# The upper bound of a slider: this multiple of the scenario's amount, but at least `_LEAST_REACH` currency units.
-_REACH = 3.0
-_LEAST_REACH = 10.0
-
-
-@dataclass(frozen=True)
-class Slider:
-    """A slider for a number of the scenario.
-
-    Parameters
-    ----------
-    key : str
-        Key path in the scenario, such as ``"economics.loss"``.
-    label : str
-        Label on the page.
-    value : float
-        Value in the scenario.
-    high : float
-        Upper bound; the lower bound is 0.
-    step : float
-        Difference between neighbouring positions.
-    follows : str
-        Key whose value is the default of this key; empty if the key has no such default.
-    linked : bool
-        Whether the scenario leaves the key unset, so that it follows the other key.
-    """
-
-    key: str
-    label: str
-    value: float
-    high: float
-    step: float
-    follows: str = ""
-    linked: bool = False
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A selection between text values of a scenario key.
-
-    Parameters
-    ----------
-    key : str
-        Key path in the scenario.
-    label : str
-        Label on the page.
-    value : str
-        Value in the scenario.
-    options : tuple of str
-        Possible values.
-    """
-
-    key: str
-    label: str
-    value: str
-    options: tuple[str, ...]
-
-
-Control = Slider | Selection
-
-
-def amount_slider(key: str, label: str, value: float) -> Slider:
-    """Return a slider for an amount of money.
-
-    `key` is its key path, `label` its text on the page, `value` the scenario's amount.
-    It goes from 0 to three times the scenario's amount or more, at least to 10 currency units, in at most about 200
-    round steps.
-    """
-    high = max(_REACH * value, _LEAST_REACH)
-    step = next(size for size in (0.1, 0.5, 1, 5, 10, 50, 100, 500, 1_000, high) if high / size <= 200)
-    return Slider(key, label, float(value), float(-(-high // step) * step), float(step))
 
 
 @dataclass(frozen=True)
@@ -627,6 +558,13 @@ class Kind(ABC):
         InputError
             If a file or value cannot be used.
         """
+
+    def study_of(self, loaded: Scenario[Any]) -> Study[Any]:
+        """Return the study of a scenario: the one in memory, if it has the same data, or a new one; see `build`."""
+        held = loaded.held
+        if held is not None and (held.key, held.files) == (data_key(loaded), _changes_of_files(loaded)):
+            return held.study.with_loaded(loaded)
+        return self.build(loaded)
 
     def build_after(self, loaded: Scenario[Any], before: Any) -> Study[Any]:
         """Return the study of a scenario, reusing data of an earlier study.
@@ -952,27 +890,6 @@ class Kind(ABC):
         figures: Figures | None = None if draw is None else draw(result)
         return figures
 
-    def controls(self, scenario: Any) -> Iterator[Control]:
-        """Yield the controls of the browser page.
-
-        There is one for each payoff parameter, except a gain that differs between records, and one for each numeric key
-        of the kind.
-        """
-        economics = getattr(scenario, "economics", None)
-        if economics is not None:
-            yield amount_slider("economics.benefit", "Benefit of sharing, per record", economics.benefit)
-            yield amount_slider("economics.loss", "Loss if re-identified, per record", economics.loss)
-            if getattr(getattr(economics, "columns", None), "gain", None) is None:
-                gain = amount_slider("economics.gain", "Adversary's gain, per record", economics.adversary_gain)
-                yield replace(gain, follows="economics.loss", linked=economics.gain is None)
-            yield amount_slider("economics.cost", "Cost of an attack, per record", economics.cost)
-        for key, about in type(scenario).model_fields.items():
-            value = getattr(scenario, key)
-            if key in ScenarioHead.model_fields or isinstance(value, bool) or not isinstance(value, int | float):
-                continue
-            slider = amount_slider(key, about.description or key, value)
-            yield replace(slider, value=value, step=max(1.0, slider.step)) if isinstance(value, int) else slider
-
     def in_rounds(self, scenario: Any) -> bool:
         """Return whether a scenario is played in rounds.
 
@@ -1153,6 +1070,27 @@ def kind_of(scenario: ScenarioHead) -> Kind:
     It is found by the scenario's schema, else by its key ``game``. An `InputError` is raised if the kind is unknown.
     """
     return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
+
+
+def data_key(loaded: Scenario[Any]) -> str:
+    """Return a text that identifies the data of a scenario's study.
+
+    Scenarios with equal keys differ only in values on which no data depend, such as payoff parameters and beliefs; they
+    can share a study.
+    """
+    # Keys are not sorted, because the order of attributes determines the columns of the lattice.
+    return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)
+
+
+def hold(loaded: Scenario[Any]) -> HeldStudy:
+    """Return the study of a scenario with what identifies its data, for `Kind.study_of`."""
+    return HeldStudy(kind_of(loaded.scenario).study_of(loaded), data_key(loaded), _changes_of_files(loaded))
+
+
+def _changes_of_files(loaded: Scenario[Any]) -> dict[str, int]:
+    texts = list[str]()
+    with_texts(anchored(loaded.content, loaded.folder), texts.append)
+    return {text: os.stat(text).st_mtime_ns for text in texts if os.path.isfile(text)}
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -161,6 +161,8 @@ class Scenario(Generic[S_co]):
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     library : str
         Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
+    held : HeldStudy, optional
+        The data in memory; see `reidsim.scenarios.kind.Kind.study_of`. A pickled scenario has none.
     """
 
     name: str
@@ -172,6 +174,7 @@ class Scenario(Generic[S_co]):
     objects: Mapping[str, Any] = field(default_factory=dict)
     place: PrivateFolder | None = field(default=None, repr=False)
     library: str = "pandas"
+    held: HeldStudy | None = field(default=None, repr=False)
 
     @classmethod
     def load(
@@ -372,7 +375,7 @@ class Scenario(Generic[S_co]):
         return named
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state with registered parts.
+        """Return the state without data in memory, and with registered parts.
 
         A scenario with a temporary folder, or of a user-defined kind, is pickled as plain data, which `__setstate__`
         validates again. Processes that read a pickle register the same measures; modules in the folder of a scenario
@@ -383,6 +386,7 @@ class Scenario(Generic[S_co]):
         measures = {name: each for name, each in registered(OWN_MEASURES).items() if not is_beside_scenario(each.part)}
         return {
             **self.__dict__,
+            "held": None,
             "allow_code": self.allow_code or own_kind,
             "objects": {**self.objects, **self.in_memory},
             "measures": measures,
@@ -601,6 +605,23 @@ class World:
     truth: Game
     belief: Game
     weights: Counts
+
+
+class HeldStudy(NamedTuple):
+    """A study in memory, for scenarios with the same data.
+
+    Attributes
+    ----------
+    study : Study
+    key : str
+        Text that identifies the data; see `reidsim.scenarios.kind.data_key`.
+    files : dict of str to int
+        Time of the last change of each file that the scenario names, nanoseconds, by path.
+    """
+
+    study: Study[Any]
+    key: str
+    files: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)

@@ -867,13 +867,28 @@ class KeptSection(Section):
     Attributes
     ----------
     known_to
-        outsiders who can know a person's value in the column
+        whether outsiders can know a person's value in the column: nobody, outsiders, or everyone, for a direct
+        identifier, which is not shared
     reason
         reason why no outsider can know the values; printed in the report
+    share
+        whether the column is copied to the shared file, also without option `--keep`
     """
 
-    known_to: Literal["nobody"]
-    reason: Text
+    known_to: Literal["nobody", "outsiders", "everyone"] = "outsiders"
+    reason: Text | None = None
+    share: bool = False
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> KeptSection:
+        unknown = self.known_to == "nobody"
+        self.unless(
+            (unknown and self.reason is None, "a declaration needs a reason", "reason", "why no outsider knows it"),
+            (not unknown and self.reason is not None, "a reason needs a declaration", "known_to", "nobody"),
+            (self.known_to == "outsiders" and not self.share, "the section has no effect", "share", "true"),
+            (self.known_to == "everyone" and self.share, "a direct identifier is not shared", "share", "false"),
+        )
+        return self
 
 
 # Keys that belong together. An adversary that sets a key of the first tuple inherits no key of the second tuple.

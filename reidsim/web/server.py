@@ -10,62 +10,72 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import error_line
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.scenario import Scenario
-from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.exploration import offer
 
 HOST = "127.0.0.1"
 _PAGE = "reidsim.web.page"
 _LONGEST_LINE = 200
 
 
-def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], None]) -> None:
-    """Serve the web page of a scenario until interrupted.
+def serve(
+    port: int, started: Callable[[str], None], *, scenario: Scenario[Any] | None = None, folder: Path | None = None
+) -> None:
+    """Serve the web page until interrupted.
 
     Parameters
     ----------
-    loaded : Scenario
-        Scenario to show.
     port : int
         Port on the loopback interface; 0 for any free port.
     started : callable
         Called with the page's address, which includes the required token, when the server listens.
+    scenario : Scenario, optional
+        Scenario with which each session starts, at step *Game*; by default, sessions start without a file.
+    folder : Path, optional
+        Folder of an earlier session to continue, or a new one; by default, each browser has a private temporary folder.
 
     Raises
     ------
     InputError
-        If the extra ``web`` is not installed, the port cannot be used, or the scenario has no parameter to change.
+        If the extra ``web`` is not installed, the port or the folder cannot be used, or the scenario has no parameter
+        to change.
     """
     if not (find_spec("solara") and find_spec("uvicorn")):
         raise InputError("the web page is not installed", hint="run pip install 'reidsim[web]'")
-    if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
-        problem, expected = "the web page needs a scenario with payoff parameters", "a kind of scenario with policies"
-        raise InputError(problem, source=loaded.path, where="economics", expected=expected)
-    offer(loaded)
+    _stay_on_this_machine()
+    from reidsim.web.session import offer
+
+    offer(scenario, folder)
     try:
         listener = socket.create_server((HOST, port))
     except OSError as error:
         problem = f"the port cannot be used: {os.strerror(error.errno or 0)}"
         raise InputError(problem, found=port, expected="another --port") from None
     with listener:
-        _stay_on_this_machine()
         _log_in_lines()
         import uvicorn
         from solara.server import starlette
+        from starlette.routing import Route
 
         from reidsim.figures.style import own_settings
         from reidsim.web.guard import Guard
+        from reidsim.web.session import close_sessions, exchange
 
+        files = Route("/desk/files/{name:path}", exchange, methods=["GET", "POST"])
+        starlette.app.router.routes.insert(0, files)
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
         # Import errors must appear before the address is printed.
         import_module(_PAGE)
         started(guard.address)
-        with own_settings():
-            uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on")).run(sockets=[listener])
+        try:
+            with own_settings():
+                uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on")).run(sockets=[listener])
+        finally:
+            close_sessions()
 
 
 class _OneLine(logging.Formatter):

@@ -101,6 +101,27 @@ def test_an_identifier_that_repeats_without_evidence_is_for_the_user_to_decide(t
     assert "person" in reidsim.new(table, person="policy number").scenario.scenario.release.model_dump()
 
 
+def test_a_draft_changes_roles_without_reading_the_file_again(tmp_path, monkeypatch):
+    table, done = claims(), []
+    table.loc[0, "Diagnose"] = table.loc[1, "Diagnose"] = "C50"
+    table.to_csv(tmp_path / "claims.csv", index=False)
+    draft = reidsim.new(tmp_path / "claims.csv", folder=tmp_path, progress=lambda *step: done.append(step))
+    assert {step[0] for step in done} == {"reading claims.csv", "examining columns"}
+    monkeypatch.setattr("reidsim.drafts.preview.read_table", None)
+    columns = draft.columns.set_index("column")
+    assert columns["role"]["Versichertennummer"] == "person key"
+    assert columns["role"]["Geschlecht"] == "quasi-identifier"
+    # The number of a person is the person's alone; two people have the same rare diagnosis.
+    assert columns["singled_out"][["Versichertennummer", "Diagnose"]].tolist() == ["1.0000", "0.0000"]
+    assert "400 people" in draft.unit
+    changed = draft.with_(drop=["Geschlecht"], one_row_per_person=True)
+    assert changed.columns.set_index("column")["role"]["Geschlecht"] == "left out"
+    assert changed.unit == "2,000 rows: each row is a person (as declared)"
+    assert (tmp_path / "claims.toml").read_text() == changed.text != draft.text
+    with pytest.raises(InputError, match=r"no such argument.*dropp"):
+        draft.with_(dropp=["Geschlecht"])
+
+
 def test_a_key_with_missing_values_is_never_dropped_silently(tmp_path):
     table = claims()
     table.loc[7, "Versichertennummer"] = ""

@@ -8,7 +8,7 @@ from small_games import nested_levels
 
 from reidsim.core.errors import InputError
 from reidsim.populations.population import Attribute
-from reidsim.releases.hierarchy import Hierarchy, hierarchy_from_rows, read_hierarchy_rows
+from reidsim.releases.hierarchy import Hierarchy, hierarchy_from_rows, read_hierarchy_rows, uncovered
 
 ABCD = Attribute("letter", ("a", "b", "c", "d"))
 
@@ -108,3 +108,62 @@ def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
     with pytest.raises(InputError, match="row 1: the file has one column, and ") as caught:
         read_hierarchy_rows(path)
     assert f"set the delimiter to {other!r}" in str(caught.value)
+
+
+def test_groups_are_counted_merged_moved_and_written(tmp_path):
+    hierarchy = Hierarchy.from_labels(ABCD, [["x", "x", "y", "z"], ["s", "s", "s", "t"], ["*"] * 4])
+    counts = hierarchy.counts({"a": 3, "b": 1, "d": 2}).set_index(["level", "group"])
+    assert counts.loc[(1, "x")].tolist() == ["s", 2, 4]
+    assert counts.loc[(3, "*")].tolist() == ["", 4, 6]
+    # The merged group is below the group of its first value.
+    merged = hierarchy.regroup(1, ["d", "c"], "w")
+    assert merged.table.to_numpy().tolist() == [
+        ["a", "x", "s", "*"],
+        ["b", "x", "s", "*"],
+        ["c", "w", "s", "*"],
+        ["d", "w", "s", "*"],
+    ]
+    assert hierarchy.regroup(1, ["a"], "z").labels[1] == ("z", "x", "y")
+    assert hierarchy.regroup(1, ["a"], "alone").table[2].tolist() == ["s", "s", "s", "t"]
+    merged.table.to_csv(tmp_path / "letters.csv", sep=";", header=False, index=False)
+    rows = read_hierarchy_rows(tmp_path / "letters.csv")
+    assert hierarchy_from_rows(ABCD, rows).table.equals(merged.table)
+    assert uncovered(["a", "e", ""], rows) == ["e", ""]
+
+
+@given(drawn=random_hierarchies(), data=st.data())
+def test_edited_hierarchies_stay_nested_and_keep_their_values(drawn, data):
+    _, hierarchy = drawn
+    level = data.draw(st.integers(1, max(1, hierarchy.n_levels - 1)))
+    if level < hierarchy.n_levels:
+        moved = data.draw(st.sampled_from(hierarchy.labels[level - 1]))
+        to = data.draw(st.sampled_from([*hierarchy.labels[level], "new"]))
+        edited = hierarchy.regroup(level, [moved], to)
+        assert edited.attribute == hierarchy.attribute
+        of_value = edited.table[level][hierarchy.table[level - 1] == moved]
+        assert set(of_value) == {to}
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (lambda each: each.regroup(0, ["a"], "x"), "no such level"),
+        (lambda each: each.regroup(1, ["q"], "x"), "no such group"),
+        (lambda each: each.regroup(2, ["a"], "s"), "no such group"),
+        (lambda each: each.cut(1, [3, 2]), "cut points do not increase"),
+        (lambda each: each.cut(1, [3]), "not a whole number"),
+    ],
+)
+def test_impossible_edits_are_refused(edit, problem):
+    hierarchy = Hierarchy.from_labels(ABCD, [["x", "x", "y", "z"], ["s", "s", "s", "t"]])
+    with pytest.raises(InputError, match=problem):
+        edit(hierarchy)
+
+
+def test_bands_that_split_a_narrower_band_are_refused():
+    ages = Attribute("age", tuple(map(str, range(40))))
+    fives = Hierarchy.from_labels(ages, [[str(age // 5) for age in range(40)], ["*"] * 40])
+    assert fives.cut(2, [10, 20]).labels[2] == ("<10", "10-19", "20+")
+    with pytest.raises(InputError, match="not nested"):
+        fives.cut(2, [18])
+    assert fives.cut(1, [5, 6, 20]).labels[1] == ("<5", "5", "6-19", "20+")

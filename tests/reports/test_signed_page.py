@@ -3,17 +3,20 @@
 import json
 import math
 import re
+import sys
 from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
+from pypdf import PdfReader
 
 import reidsim
 from reidsim.cli import main
 from reidsim.core.errors import InputError
 from reidsim.engine.switch import PRECISION, break_even
 from reidsim.reports.page import decision as decisions
+from reidsim.reports.page.pdf import pdf_of
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios.scenario import Scenario
 
@@ -259,3 +262,28 @@ def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
     text = plain(report_text(tmp_path / "results", break_even=False))
     assert "Recommended release: no-protection" not in text
     assert "Recommended release: basic" in text
+
+
+def test_the_pdf_has_the_printed_parts_of_the_page_and_the_block_of_the_decider(tmp_path):
+    results = study(tmp_path) / "results"
+    signed = {"decider": "Béla <Müller>", "role": "Data protection officer", "decision": "Released & filed"}
+    page = reidsim.report(results, tmp_path / "a.pdf", **signed).html
+    assert (tmp_path / "a.pdf").read_bytes() == pdf_of(page)
+    assert pdf_of(page).startswith(b"%PDF")
+    pages = PdfReader(tmp_path / "a.pdf").pages
+    text = " ".join(" ".join(each.extract_text() for each in pages).split())
+    assert all(each in text for each in signed.values())
+    printed = page[page.index("<body>") :].split('class="screen"')[0]
+    headings = [unescape(found) for found in re.findall(r"<h2[^>]*>([^<]+)</h2>", printed)]
+    captions = [plain(found) for found in re.findall(r"<(?:fig)?caption>(.*?)</(?:fig)?caption>", printed, flags=re.S)]
+    assert len(headings) > 5
+    assert len(captions) > 5
+    assert all(each in text for each in (*headings, *captions))
+    assert sum(len(each.images) for each in pages) == printed.count("<img")
+
+
+def test_a_missing_library_for_pdf_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xhtml2pdf", None)
+    with pytest.raises(InputError, match=r"package xhtml2pdf .*reidsim\[pdf\]"):
+        reidsim.report(study(tmp_path) / "results", tmp_path / "a.pdf")
+    assert not (tmp_path / "a.pdf").exists()

@@ -1,109 +1,62 @@
-"""The web page in a real browser: loading, sliders, figures, no external requests.
+"""The page in a real browser: five steps, false all-clears, accessibility, no external requests.
 
-Needs the extra ``web``, selenium and Debian's chromium with its driver; continuous integration has them.
+Needs the extra ``web``, selenium, axe-core-python and Debian's chromium with its driver; continuous integration has
+them.
 """
 
 import base64
 import http.client
-import importlib.util
 import json
-import os
-import shutil
-import signal
-import subprocess
+import re
 import sys
-import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
+import pandas as pd
 import pytest
-from child_signals import with_signals
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-MISSING = [name for name in ("solara", "selenium") if importlib.util.find_spec(name) is None]
-MISSING += [name for name, path in (("chromium", BROWSER), ("chromedriver", DRIVER)) if path is None]
-REQUIRED = os.environ.get("REIDSIM_BROWSER") == "required"
-assert not (REQUIRED and MISSING), f"the browser test needs {MISSING}"
-pytestmark = pytest.mark.skipif(not REQUIRED, reason="takes half a minute; runs with REIDSIM_BROWSER=required")
+sys.path.insert(0, str(Path(__file__).parents[1] / "drafts"))
+from desk_driver import Page, Server, needs_browser, until
+from own_files import hospital, write_hospital
+from test_people_keys import claims
 
-SECONDS = 90
-# The server, with a log of every address to which it connects.
-WATCHED = """
-import socket, sys
-from reidsim import cli
-connect = socket.socket.connect
-def noted(self, address):
-    print("connects", address, file=sys.stderr, flush=True)
-    return connect(self, address)
-socket.socket.connect = noted
-sys.argv = ["reidsim", "serve", *sys.argv[1:]]
-cli.main()
-"""
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1500,1400",
-)
+from reidsim.reports.shared.file import verify_shared
 
-# Records that numbers are grey below a moving bar, however briefly.
-WATCH_WAITING = """
-window.waiting = {grey: false, bar: false};
-new MutationObserver(() => {
-  const grey = document.querySelector(".reidsim-stale") !== null;
-  window.waiting.grey ||= grey;
-  window.waiting.bar ||= grey && Array.from(document.querySelectorAll(".v-progress-linear"))
-    .some(bar => getComputedStyle(bar).visibility === "visible");
-}).observe(document.body, {attributes: true, childList: true, subtree: true});
-"""
+pytestmark = needs_browser
+# A string of each step that is shown when its computations are over.
+LAST = {"file": "first_rows", "columns": "table", "hierarchies": "tree_help", "game": "measures", "share": "joint"}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("server")
-    log = (folder / "log").open("w")
-    command = [sys.executable, "-c", WATCHED, "market", "--port", "0"]
-    process = subprocess.Popen(with_signals(command), stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder)
-    line = process.stdout.readline()
-    assert " at http://127.0.0.1:" in line, (folder / "log").read_text()
-    yield line.split(" at ")[1].split()[0], folder / "log"
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=30)
-    log.close()
+@pytest.fixture
+def opened(tmp_path):
+    """Return a function that opens the page of a command, in a browser of its own."""
+    with ExitStack() as stack:
+        number = iter(range(100))
+
+        @contextmanager
+        def opening(*command):
+            server = Server(tmp_path, *command)
+            stack.callback(server.stop)
+            page = Page(server.address, tmp_path / f"profile-{next(number)}", tmp_path)
+            stack.callback(page.driver.quit)
+            page.server = server
+            yield page
+
+        yield lambda *command: stack.enter_context(opening(*command))
 
 
-@pytest.fixture(scope="module")
-def page(server, tmp_path_factory):
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.get(server[0])
-    yield driver
-    driver.quit()
-
-
-def test_another_site_and_a_rebound_name_are_not_let_in(server):
+def test_another_site_and_a_rebound_name_are_not_let_in(opened):
     """Plain requests of a foreign page, which has neither the token nor the cookie."""
-    address = urlsplit(server[0])
-    for headers, status in (
-        ({}, 403),
-        ({"Host": "rebound.example"}, 403),
-        ({"Origin": "https://other.example"}, 403),
-    ):
-        for path in ("/", "/jupyter/api/kernels", "/static/main.js"):
+    address = urlsplit(opened("desk").server.address)
+    requests = [("GET", "/"), ("GET", "/jupyter/api/kernels"), ("GET", "/static/main.js")]
+    requests += [("POST", "/desk/files/uploads/a.csv"), ("GET", "/desk/files/scenario.toml")]
+    for headers in ({}, {"Host": "rebound.example"}, {"Origin": "https://other.example"}):
+        for method, path in requests:
             connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
-            connection.request("GET", path, headers=headers)
-            assert connection.getresponse().status == status
+            connection.request(method, path, headers=headers)
+            assert connection.getresponse().status == 403
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
     key = base64.b64encode(bytes(16)).decode()
@@ -112,95 +65,174 @@ def test_another_site_and_a_rebound_name_are_not_let_in(server):
     assert connection.getresponse().status == 403
 
 
-def until(found, what):
-    """Wait until a function finds a value, and return the value."""
-    give_up = time.monotonic() + SECONDS
-    while time.monotonic() < give_up:
-        value = found()
-        if value:
-            return value
-        time.sleep(0.2)
-    raise AssertionError(f"nothing after {SECONDS} s: {what}")
+def test_from_a_hospital_file_to_a_signed_report(opened, tmp_path):
+    """In fewer than 40 clicks; a second browser continues the session of the first."""
+    session, data = tmp_path / "session", write_hospital(tmp_path / "stays.csv", hospital(8_000, 4_700))
+    page = opened("desk", "--open", str(session))
+    page.see("Nothing leaves this computer", str(session))
+    page.upload(data)
+    page.see("First 20 rows", "separated by semicolon")
+    page.click("Continue to the columns")
+    page.see("4,700 people")
+    page.role("diagnosis", "kept")
+    until(lambda: "share = true" in (session / "scenario.toml").read_text(), "the kept column in the scenario")
+    page.click("Continue to the hierarchies")
+    page.see("Levels of")
+    page.click("Continue to the game")
+    page.see("Smallest class")
+    loss = page.one(".desk-verdict").text
+    page.enter("#desk-economics_loss", "900")
+    until(lambda: page.one(".desk-verdict").text != loss, "another verdict")
+    assert "loss = 900" in (session / "scenario.toml").read_text()
+    page.driver.quit()
+
+    again = opened("desk", "--open", str(session))
+    again.clicks = page.clicks
+    again.see("Columns of the file")
+    again.click("Share")
+    again.see("People whom the kept columns single out together")
+    again.enter("input[aria-label='Why no outsider knows diagnosis']", "coded after the stay")
+    until(lambda: 'reason = "coded after' in (session / "scenario.toml").read_text(), "the reason in the scenario")
+    until(lambda: again.one("#desk-policy").get_attribute("value") == "no-attack", "the recommended release")
+    again.enter("#desk-decider", "Ada Moss")
+    again.click("Write the files")
+    again.see("Download report.pdf")
+    again.click("Download report.pdf", "a")
+    paper = until(lambda: list(tmp_path.glob("report.pdf")), "the downloaded report")[0]
+    assert paper.read_bytes() == (session / "shared/report.pdf").read_bytes()
+    assert again.clicks < 40
+    sidecar = verify_shared(session / "shared/shared.csv")
+    assert not sidecar["risk"]["above_limit"]
+    assert "diagnosis" in {column["name"] for column in sidecar["columns"]}
+    names = {path.name for path in (session / "shared").iterdir()}
+    assert {"shared.csv", "shared.csv.json", "report.html", "report.pdf", "scenario.toml"} <= names
+    again.click("File")
+    again.click("Remove all files of this session")
+    until(lambda: not [path for path in session.rglob("*") if path.is_file()], "an empty folder")
 
 
-def figure(page, start):
-    """Return the image of the figure whose description starts with a text, or None."""
-    found = page.execute_script(
-        "return Array.from(document.querySelectorAll('img[alt]')).filter(i => i.alt.startsWith(arguments[0]))"
-        ".map(i => i.src)",
-        start,
-    )
-    return found[0] if found else None
+def test_claims_of_the_same_person_are_not_taken_for_a_crowd(opened, tmp_path):
+    claims(600, 100).to_csv(tmp_path / "claims.csv", sep=";", index=False, encoding="latin-1")
+    page = opened("desk")
+    page.upload(tmp_path / "claims.csv")
+    page.see("First 20 rows")
+    page.click("Continue to the columns")
+    page.see("600 rows of 100 people")
+    page.click("Share")
+    page.see("People whom the kept columns single out together")
+    page.select("#desk-policy", "No protection")
+    page.click("Write the files")
+    page.see("not written: under policy 'no-protection' the risk of")
+    assert "Download" not in page.text
 
 
-def test_the_page_works_and_stays_on_this_machine(server, page):
-    from selenium.webdriver.common.by import By
+def test_a_column_that_a_population_lacks_is_not_left_out_without_a_decision(opened, tmp_path):
+    """Dates of birth make most people unique; a population by age would hide them without these."""
+    rng = np.random.default_rng(3)
+    born = pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 400), unit="D")
+    columns = {"birth_date": born.strftime("%d.%m.%Y"), "age": (pd.Timestamp("2010-04-01") - born).days // 365}
+    pd.DataFrame({**columns, "sex": rng.choice(["M", "F"], 400)}).to_csv(tmp_path / "patients.csv", index=False)
+    page = opened("desk", "--open", str(tmp_path / "session"))
+    scenario = tmp_path / "session/scenario.toml"
+    page.upload(tmp_path / "patients.csv")
+    page.see("First 20 rows")
+    page.click("Game")
+    page.see("Smallest class")
+    page.select("#desk-population_recipe", "tennessee-2010")
+    page.see("column 'birth_date': the population has no matching attribute")
+    assert 'risk = "prosecutor"' in scenario.read_text()
+    assert "[attributes.birth_date]" in scenario.read_text()
+    page.click("Share")
+    page.see("People whom the kept columns single out together")
+    page.select("#desk-policy", "No protection")
+    page.click("Write the files")
+    page.see("not written: under policy 'no-protection' the risk of")
+    page.click("Columns")
+    page.role("birth_date", "left out")
+    until(lambda: "[attributes.birth_date]" not in scenario.read_text(), "birth_date left out")
+    page.click("Game")
+    page.select("#desk-population_recipe", "tennessee-2010")
+    until(lambda: 'risk = "journalist"' in scenario.read_text(), "the population in the scenario")
+    assert re.search(r'M"? = "Male"', scenario.read_text())
+    page.click("Columns")
+    page.role("birth_date", "quasi-identifier")
+    page.see("column 'birth_date': the population has no matching attribute")
+
+
+def test_columns_that_single_people_out_only_together_are_refused(opened, tmp_path):
+    rng = np.random.default_rng(4)
+    # Above 3,000 people, a few suppressed rows replace a search for the best release, which takes longer.
+    n = 4_000
+    columns = {"age": rng.integers(20, 30, n), "sex": rng.choice(["F", "M"], n), "ward": rng.integers(100, 112, n)}
+    columns["day"] = rng.choice(pd.date_range("2023-01-01", periods=12).strftime("%Y-%m-%d"), n)
+    columns["diagnosis"] = rng.choice(["I10", "E11", "J45", "F32"], n)
+    pd.DataFrame(columns).to_csv(tmp_path / "visits.csv", index=False)
+    page = opened("desk")
+    page.upload(tmp_path / "visits.csv")
+    page.see("First 20 rows")
+    page.click("Continue to the columns")
+    page.see("Columns of the file")
+    for name, role in (("ward", "kept"), ("day", "kept"), ("diagnosis", "kept")):
+        page.role(name, role)
+        until(lambda name=name: page.one(f"select[aria-label='Role of {name}']").get_attribute("value") == "kept", name)
+        page.see("Columns of the file")
+    page.click("Share")
+    page.see("ward, day, diagnosis", "NO")
+    page.click("Write the files")
+    page.see("kept columns single out people together with the quasi-identifiers")
+
+
+def test_the_limit_is_not_that_of_the_policy_itself(opened, tmp_path):
+    """A release that keeps its own k of 5 is above the usual limit of 1 in 11."""
+    page = opened("desk")
+    page.click("Try an example")
+    page.see("First 20 rows")
+    page.click("Game")
+    page.see("Smallest class")
+    page.enter("#desk-publisher_k", "5")
+    page.see("5-anonymity" if "5-anonymity" in page.text else "k-anonymity")
+    page.click("Share")
+    page.see("People whom the kept columns single out together")
+    page.select("#desk-policy", "k-anonymity")
+    page.click("Write the files")
+    page.see("not written: under policy 'k-anonymity' the risk of", "expected at most 0.09091 (1 in 11)")
+
+
+def test_the_page_is_accessible_in_each_language_and_width(opened):
     from selenium.webdriver.common.keys import Keys
 
-    before = until(lambda: figure(page, "Mean payoffs"), "the figure of payoffs")
-    assert before.startswith("data:image/png;base64,")
-    assert until(lambda: figure(page, "Share of records at or above each risk"), "the figure of risks")
-    assert until(lambda: figure(page, "How each attribute is shared"), "the figure of forms")
+    from reidsim.web.parts import LANGUAGES, strings
 
-    def text():
-        return page.find_element(By.TAG_NAME, "body").text
-
-    assert " pays most, " in text()
-    assert "Re-identification risk" in text()
-    verdict = page.find_element(By.CLASS_NAME, "reidsim-verdict").text
-
-    # The page opens on the policy with the largest payoff; fields show the unit and the range.
-    assert f"{page.find_element(By.CSS_SELECTOR, '.v-tab--active').text.upper()} PAYS MOST, " in verdict.upper()
-    assert "Benefit of sharing, per record (0 to 3,600)" in text()
-
-    page.execute_script(WATCH_WAITING)
-    sliders = page.find_elements(By.CSS_SELECTOR, ".v-slider__thumb-container")
-    sliders[0].send_keys(*[Keys.ARROW_RIGHT] * 5)
-    after = until(lambda: figure(page, "Mean payoffs") not in (None, before), "another figure after a slider moved")
-    assert after
-    assert page.find_element(By.CLASS_NAME, "reidsim-verdict").text != verdict
-    # Meanwhile the previous numbers were grey below a moving bar.
-    assert page.execute_script("return window.waiting") == {"grey": True, "bar": True}
-
-    # A number outside the slider's range can be typed; an invalid one is reported, and the scenario's values are kept.
-    def entered(number, expected, what):
-        """Type a number until the page accepts it: a redraw of the page drops keys."""
-
-        def typed():
-            field = page.find_element(By.CSS_SELECTOR, ".v-text-field input[type=text]")
-            field.send_keys(Keys.CONTROL, "a")
-            field.send_keys(number)
-            time.sleep(1)
-            field.send_keys(Keys.ENTER)
-            time.sleep(2)
-            return expected()
-
-        until(typed, what)
-
-    entered("-5", lambda: "economics.benefit" in text(), "the value that cannot be used")
-    entered("5000", lambda: "economics.benefit" not in text(), "the value that can be used")
-
-    forms = until(lambda: figure(page, "How each attribute is shared"), "the figure of forms")
-    tabs = page.find_elements(By.CSS_SELECTOR, ".v-tab")
-    next(tab for tab in tabs if "v-tab--active" not in tab.get_attribute("class")).click()
-    until(lambda: figure(page, "How each attribute is shared") not in (None, forms), "the forms of another policy")
-
-    once = page.find_element(By.CLASS_NAME, "reidsim-verdict").text
-    next(button for button in page.find_elements(By.TAG_NAME, "button") if "ROUNDS" in button.text.upper()).click()
-    until(lambda: figure(page, "Rounds played"), "the figure of rounds")
-    assert page.find_element(By.CLASS_NAME, "reidsim-verdict").text != once
-
-    # On a telephone, no element is wider than the screen.
-    page.set_window_size(390, 900)
-    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    until(lambda: page.execute_script(wide) <= 0, "a page as wide as the window")
-
-    errors = [entry["message"] for entry in page.get_log("browser") if entry["level"] == "SEVERE"]
-    assert errors == []
-    messages = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    schemes = ("http", "https", "ws", "wss")
-    hosts = {urlsplit(url).hostname for url in asked if urlsplit(url).scheme in schemes}
+    page = opened("desk")
+    page.see("Nothing leaves this computer")
+    assert page.serious() == []
+    page.click("Try an example")
+    page.see("First 20 rows")
+    for code, language in LANGUAGES.items():
+        texts = strings(code)
+        page.select(".desk-language select", language)
+        page.see(texts["frame"]["language"])
+        assert page.driver.execute_script("return document.documentElement.lang") == code
+        for step, shown in LAST.items():
+            page.click(texts[step]["step"], ".desk-steps button")
+            page.see(texts[step][shown].format(rows=20))
+            for width in (1280, 390):
+                page.resize(width)
+                until(lambda: page.wide() <= 0, f"{step} as wide as {width} px")
+                # Results of an earlier change are faded until a computation ends.
+                until(lambda: not page.all(".desk-stale"), "results that are not faded")
+                assert page.serious() == [], (step, language, width)
+    # A step is opened by keyboard alone: from the language to the last step, and in.
+    page.click(texts["file"]["step"], ".desk-steps button")
+    until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "desk-step", "the focus in the new step")
+    page.one(".desk-language select").send_keys(*[Keys.TAB] * len(LAST))
+    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    page.see(texts["share"]["kept"])
+    messages = [entry["message"] for entry in page.driver.get_log("browser") if entry["level"] == "SEVERE"]
+    assert messages == []
+    events = [json.loads(entry["message"])["message"] for entry in page.driver.get_log("performance")]
+    asked = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+    hosts = {urlsplit(url).hostname for url in asked if urlsplit(url).scheme in ("http", "https", "ws", "wss")}
     assert hosts == {"127.0.0.1"}
-    connected = [line for line in server[1].read_text().splitlines() if line.startswith("connects")]
+    connected = [line for line in page.server.log.read_text().splitlines() if line.startswith("connects")]
     assert [line for line in connected if "127.0.0.1" not in line] == []

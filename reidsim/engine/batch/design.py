@@ -32,6 +32,7 @@ from reidsim.engine.single_run import check_once, run_once
 from reidsim.games.outcomes import Equilibrium, measures_table
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
+from reidsim.scenarios.kind import data_key as data_key
 from reidsim.scenarios.kind import equilibria_of, kind_of
 from reidsim.scenarios.scenario import Scenario, Study
 
@@ -602,16 +603,6 @@ class Studies(threading.local):
         if len(self.kept) > _KEPT_STUDIES:
             del self.kept[next(iter(self.kept))]
         return study.with_loaded(loaded)
-
-
-def data_key(loaded: Scenario[Any]) -> str:
-    """Return a text that identifies the data of a scenario's study.
-
-    Scenarios with equal keys differ only in values on which no data depend, such as payoff parameters and beliefs; they
-    can share a study.
-    """
-    # Keys are not sorted, because the order of attributes determines the columns of the lattice.
-    return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ If there are too many records and strategies, no search is made. Each record the
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -100,7 +101,8 @@ class DirectedLinker:
         self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None)
         self._released = released
         # The releases of all policies are evaluated under several payoff parameters, and against several adversaries.
-        self._of_release = lru_cache(maxsize=4)(self._counted)
+        self._of_release = lru_cache(maxsize=8)(self._counted)
+        self._of_weighted = lru_cache(maxsize=8)(self._weighted)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage if the whole release had one strategy.
@@ -140,6 +142,10 @@ class DirectedLinker:
         the result is at most the number of people who fit the person's row. The result is 1 for a withheld record
         (strategy -1).
         """
+        return self._of_weighted(strategies.astype(np.int64).tobytes())
+
+    def _weighted(self, release: bytes) -> Floats:
+        strategies = np.frombuffer(release, dtype=np.int64)
         people = np.ones(len(self.rows.cell_of_entry))
         released = linker_of_release(self._released, strategies)
         for strategy, rows in shared_rows(strategies):
@@ -319,6 +325,9 @@ Allowed = NDArray[np.bool_]
 _NEAR = 0.8
 # Limit on comparisons of values in exchanges; they take half a second.
 _MOST_COMPARISONS = 200_000_000
+# The search reports between parts of a pass over all records, and between as many records of the search for exchanges;
+# at 3,000 records, it then reports several times a second.
+_PARTS, _AT_ONCE = 16, 4
 
 
 def best_release(
@@ -329,6 +338,7 @@ def best_release(
     *,
     may_withhold: bool = False,
     forms: NDArray[np.bool_] | None = None,
+    report: Callable[[], object] = lambda: None,
 ) -> Choice:
     """Return a release whose total payoff no change to a single record raises.
 
@@ -350,6 +360,8 @@ def best_release(
         Whether records may be withheld to raise the total payoff.
     forms : ndarray of bool, shape (n_strategies,), optional
         Strategies that may be used; all, if not given.
+    report : callable, optional
+        Called often during the search, which ends if it raises an error.
 
     Returns
     -------
@@ -369,13 +381,13 @@ def best_release(
         return _few_suppressed(game, linker, present, constraint, limits, forms)
     anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
     allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
-    (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits)
+    (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits, report)
     best = search.safe_from(present.strategies, needed, allowed & unattacked)
     search.exchange(best)
     if not constraint.no_attack:
         starts = [present.strategies, best.release.strategies]
         if limits is not None:
-            within_limits = _Search(game, linker, limits)
+            within_limits = _Search(game, linker, limits, report)
             within = within_limits.safe_from(present.strategies, np.zeros_like(needed), allowed)
             starts[0] = within.release.strategies
         # The release without attacks is already computed, and may be the better start.
@@ -425,7 +437,9 @@ def _few_suppressed(
     def suppressed(strategies: Strategies) -> Strategies:
         is_shared = strategies != WITHHELD
         usable = np.flatnonzero(is_shared & may_suppress)
-        utility = evaluate(game, replace(present, strategies=strategies)).utility
+        utility = np.zeros(game.n_records)
+        for strategy, rows in shared_rows(strategies):
+            utility[rows] = game.space.utility(strategy, rows)
         lost = (game.benefit * utility - game.benefit_of(last))[usable]
         rows_needed = int(needed[kind[is_shared]].max(initial=0))
         cheapest = usable[np.argsort(lost, kind="stable")[:rows_needed]]
@@ -484,10 +498,14 @@ class _Search:
         Linker of the game.
     limits : PersonLimits or None
         Limits on the sensitive values of the rows that fit each person; None without limits.
+    report : callable
+        Called during the search.
     """
 
-    def __init__(self, game: RecordGame, linker: DirectedLinker, limits: PersonLimits | None) -> None:
-        self._game, self._linker, self._limits = game, linker, limits
+    def __init__(
+        self, game: RecordGame, linker: DirectedLinker, limits: PersonLimits | None, report: Callable[[], object]
+    ) -> None:
+        self._game, self._linker, self._limits, self._report = game, linker, limits, report
         self._prohibitive = 2.0 ** np.ceil(np.log2(1.0 + 2.0 * (game.benefit.sum() + game.loss.sum())))
         self.evaluated = 0
 
@@ -513,11 +531,15 @@ class _Search:
         everybody = np.arange(len(goal.allowed))
         records = everybody
         while True:
-            moved = _improve(goal, records)
+            moved = np.concatenate([self._improved(goal, part) for part in np.array_split(records, _PARTS)])
             self.evaluated += len(records) * goal.allowed.shape[1]
             if not len(moved) and len(records) == len(everybody):
                 return
             records = moved if len(moved) else everybody
+
+    def _improved(self, goal: Goal, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        self._report()
+        return _improve(goal, records)
 
     def exchange(self, goal: Goal) -> None:
         """Exchange records until no exchange improves the release, in place.
@@ -528,7 +550,8 @@ class _Search:
         n, left = len(goal.allowed), _MOST_COMPARISONS
         record, clean = 0, 0
         while clean < n and left > 0:
-            found, record, clean, left, evaluated = _next_exchange(goal, record, clean, left)
+            self._report()
+            found, record, clean, left, evaluated = _next_exchange(goal, record, clean, left, _AT_ONCE)
             self.evaluated += evaluated
             if found:
                 self.improve(goal)
@@ -580,6 +603,7 @@ class _Search:
         release, lost = goal.release, 0.0
         left = total_harm(release)
         while left > 0:
+            self._report()
             rates, forms = _repairs(goal, np.arange(len(goal.allowed)))
             self.evaluated += goal.allowed.size
             queue = [(-rate, record) for record, rate in enumerate(rates.tolist()) if rate > 0]
@@ -725,7 +749,7 @@ def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
 
 
 @compiled()
-def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool, int, int, int, int]:
+def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) -> tuple[bool, int, int, int, int]:
     """Make the first exchange of two records that raises the total.
 
     Parameters
@@ -739,6 +763,8 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
     left : int
         Number of comparisons of two values that are still allowed. It is checked before each strategy of a record, so
         it may be exceeded by the comparisons for one strategy.
+    most : int
+        Largest number of records to try.
 
     Returns
     -------
@@ -753,7 +779,9 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
     once = int((entries * len(release.cells) + size) * len(release.worth.levels))
     if len(release.several) > 0:
         once += int(entries * len(release.own)) * len(release.worth.levels)
-    while clean < n and left > 0:
+    for _ in range(most):
+        if clean >= n or left <= 0:
+            break
         form, spent = release.strategies[record], once
         _changes(goal, record, lower[0], more[0])
         for new in range(-1, size):

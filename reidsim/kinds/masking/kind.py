@@ -44,12 +44,10 @@ from reidsim.scenarios import agents as scenario_agents
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.kind import (
     AnalysisTables,
-    Control,
     Kind,
     PolicyOutcome,
     Progress,
     SharedColumns,
-    Slider,
     equilibria_of,
     record_table,
 )
@@ -399,16 +397,6 @@ class MaskingKind(Kind):
         return ~records["strategy"].astype("str").isin(("withheld", "nothing")).to_numpy()
 
     # Presentation
-
-    def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
-        """Yield the page's controls for amounts and for the threshold of inferences.
-
-        The slider for the confidence threshold exists only if the scenario's section ``adversary`` has stages.
-        """
-        yield from super().controls(scenario)
-        if scenario.adversary.stages:
-            threshold = scenario.adversary.confidence_threshold
-            yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
 
     def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
         """Return the planner's name and the knowledge recipe of an adversary.

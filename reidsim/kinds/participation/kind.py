@@ -40,7 +40,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.scenarios.agents import OpponentOptions
-from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, Slider, amount_slider, digest_of, record_table
+from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, digest_of, record_table
 from reidsim.scenarios.registry import Look, Policies, Policy
 from reidsim.scenarios.scenario import Scenario, Study, World
 from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text
@@ -649,13 +649,6 @@ class ParticipationKind(Kind):
         """Raise `InputError`: this kind has no cross-play, as no adversary decides."""
         problem, expected = "this kind of scenario has no strategic adversary", "a kind of scenario with an adversary"
         raise InputError(problem, source=study.loaded.path, where="game", found=self.name, expected=expected)
-
-    def controls(self, scenario: ParticipationScenario) -> Iterator[Slider]:
-        """Yield the page's sliders for benefit, harm and the concern for relatives."""
-        subjects = scenario.subjects
-        yield amount_slider("subjects.benefit", "Benefit of finding a relative", subjects.benefit)
-        yield amount_slider("subjects.harm", "Harm of being identified", subjects.harm)
-        yield Slider("subjects.concern", "Concern for relatives", subjects.concern, max(5.0, 3 * subjects.concern), 0.1)
 
 
 def _of_crowd(study: ParticipationStudy, game: Crowd) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

@@ -20,7 +20,7 @@ from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
-from reidsim.games.directions.best_replies import DirectedLinker, by_record, directed_linker
+from reidsim.games.directions.best_replies import DirectedLinker, directed_linker
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, shared_rows
@@ -50,15 +50,12 @@ from reidsim.scenarios.kind import (
     HOUSEHOLD,
     PERSON,
     AnalysisTables,
-    Control,
     Kind,
     LimitedColumns,
     PolicyOutcome,
     Progress,
-    Selection,
     SensitiveColumn,
     SharedColumns,
-    amount_slider,
     key_columns,
     record_table,
     solver_facts,
@@ -605,24 +602,6 @@ class TablesKind(Kind):
 
     # Reports and controls
 
-    def controls(self, scenario: TablesScenario) -> Iterator[Control]:
-        """Yield the page's controls of payoff parameters and of the adversary's planner.
-
-        The planner can be changed only for generalization by record against a single adversary who knows all
-        quasi-identifiers of all people and gains only from identification (``gains_from`` is "identity"). If the
-        scenario's planner is then ``fmdp``, there are also sliders for the cost of access and the penalty. See
-        `Control`.
-        """
-        yield from super().controls(scenario)
-        adversary, by_record = scenario.adversary, scenario.publisher.unit == "record"
-        if not by_record or adversary.knowledge or scenario.adversaries or adversary.gains_from != "identity":
-            return
-        yield Selection("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
-        if adversary.plans_sequentially:
-            key, sequential = "adversary.sequential", adversary.sequential
-            yield amount_slider(f"{key}.access_cost", "Cost of access, per record", sequential.access_cost)
-            yield amount_slider(f"{key}.penalty", "Penalty, per detected exploit", sequential.penalty)
-
     def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
         """Return whether the gain or the cost comes from a column of the records.
 
@@ -730,7 +709,7 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
     if study.scenario.looks_up:
         measures = {"utility_price": np.nan, "exposed_by_record": np.nan}
         if isinstance(policy, SolvedPolicy) and not policy.is_rule:
-            before = evaluate(study.truth, policy.choose(study, by_record(study.belief), 0))
+            before = evaluate(study.truth, study.solve_by_record(policy))
             measures["utility_price"] = float(np.mean(before.utility) - np.mean(equilibrium.utility))
             measures["exposed_by_record"] = float(np.mean(before.attack_probability))
         measures["exposed_to_weighted"] = exposed_to_weighted(study, strategies)

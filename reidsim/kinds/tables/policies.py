@@ -150,8 +150,10 @@ class SolvedPolicy(TablesPolicy):
             return self.pick(study, played, report)
         planned = self.planned(study, played)
         if self.optimizes == "record" or self.scope(publisher) == "unit":
-            start, limits = self.choose(study, by_record(played), 0), self.limits(study)
-            return best_release(planned, linker, start, **limits, may_withhold=self.optimizes == "record")
+            is_own, limits = played is study.belief, self.limits(study)
+            start = study.solve_by_record(self) if is_own else self.choose(study, by_record(played), 0)
+            limits |= {"may_withhold": self.optimizes == "record", "report": report}
+            return best_release(planned, linker, start, **limits)
         choice = self.pick(study, planned, no_progress)
         if not self.forbids_attacks:
             return choice

@@ -207,7 +207,8 @@ def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> p
     """
     if section.format == "adult":
         return read_adult(path)
-    frame = read_table(path, delimiter=section.delimiter, header=section.header, trim=trim, encoding=section.encoding)
+    options = section.model_dump(include={"delimiter", "header", "encoding", "sheet"})
+    frame = read_table(path, trim=trim, **options)
     if not section.header:
         frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
     return frame

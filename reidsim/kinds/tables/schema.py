@@ -273,6 +273,8 @@ class ReleaseSection(Section):
         format of the file in `path`; `"adult"` is the UCI file of the Adult data set
     encoding
         character encoding of a CSV file, such as `latin-1`
+    sheet
+        sheet of an Excel workbook; default: the first
     delimiter
         column separator of a CSV file; ARX writes `";"`
     header
@@ -295,6 +297,7 @@ class ReleaseSection(Section):
     table: Annotated[str | None, _WITHOUT_PATH] = None
     format: Literal["csv", "adult"] = "csv"
     encoding: Annotated[str, _OF_CSV] = "utf-8"
+    sheet: Annotated[Text | None, with_key("path")] = None
     delimiter: Annotated[Delimiter, _OF_CSV] = ","
     header: Annotated[bool, _OF_CSV] = True
     weight: Text | None = None
@@ -482,6 +485,8 @@ class PublisherSection(PoliciesSection):
     max_inference
         largest probability of inferring a sensitive value correctly: the share of the most frequent value in an
         equivalence class
+    max_risk
+        largest probability of re-identification in a file that `reidsim share` writes; default: 1/11
     """
 
     unit: Literal["record", "table"] = "record"
@@ -501,6 +506,7 @@ class PublisherSection(PoliciesSection):
     l_diversity: Annotated[int, Field(ge=2), with_key("sensitive")] | None = None
     t_closeness: Annotated[Share, with_key("sensitive")] | None = None
     max_inference: Annotated[float, Field(gt=0, le=1), with_key("sensitive")] | None = None
+    max_risk: Share | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:

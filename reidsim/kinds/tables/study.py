@@ -22,7 +22,7 @@ from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.validation import revalidated, validated
 from reidsim.games.composite import AdversaryType, PeopleLattice, PeopleLinker, TypesGame, adversary_of_people
-from reidsim.games.directions.best_replies import DirectedLinker
+from reidsim.games.directions.best_replies import DirectedLinker, by_record
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.search import MOST_NODES
 from reidsim.games.record_game import (
@@ -227,6 +227,7 @@ class TablesStudy(Study[TablesScenario]):
     sensitive: SensitiveValues | None = None
     owns: dict[str | None, Resource] = field(default_factory=dict)
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
+    _by_record: dict[Any, Choice] = field(default_factory=dict, init=False, repr=False)
 
     # Data subjects and game rows
 
@@ -252,6 +253,13 @@ class TablesStudy(Study[TablesScenario]):
         if self.persons is not None:
             return self.persons.row_sets.people
         return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
+
+    @property
+    def value_counts(self) -> dict[str, dict[str, int]]:
+        """Number of records with each value of each quasi-identifier, by its name."""
+        frame = self.lattice.domain.decode(self.lattice.codes[self.cell_of_record])
+        counts = {str(name): column.value_counts(sort=False) for name, column in frame.items()}
+        return {name: dict(zip(map(str, found.index), found.tolist(), strict=True)) for name, found in counts.items()}
 
     @property
     def row_sets(self) -> RowSets:
@@ -701,6 +709,16 @@ class TablesStudy(Study[TablesScenario]):
         `policy` is the policy's name.
         """
         return policy_named(policy).choose(self, game, 0)
+
+    def solve_by_record(self, policy: Any) -> Choice:
+        """Return the `Choice` of a policy in the believed game in direction "record"; computed once.
+
+        `policy` is an entry of `POLICIES`. Policies start from this choice against adversaries who look people up, and
+        measures compare them with it.
+        """
+        if policy not in self._by_record:
+            self._by_record[policy] = policy.choose(self, by_record(self.belief), 0)
+        return self._by_record[policy]
 
     def world(self, draw: int = 0) -> World:
         """Return the true and the believed game, with the data subjects of each row.

@@ -21,10 +21,10 @@ from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.audited import Release
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.shared.records import SharedRecords, chosen_forms, policies_of
-from reidsim.reports.writer import Cell, Table, amount_text, shortened
+from reidsim.reports.writer import Cell, Table, amount_text, render, shortened
 from reidsim.scenarios.hierarchies import Dates, Groups, Intervals, Prefix
 from reidsim.scenarios.hierarchies import Table as HierarchyFile
-from reidsim.scenarios.kind import GAIN, LOSS, PERSON, gain_goes_with_loss, once_each, section
+from reidsim.scenarios.kind import GAIN, LOSS, PERSON, gain_goes_with_loss, once_each, section, unit_sentence
 
 _POINTS_SHOWN = 30
 # Level of the quantile of the number of people re-identified, less a tolerance for rounding.
@@ -72,6 +72,15 @@ def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, 
     elif {"knowledge", "overall_risk"} <= set(run.runs.columns):
         kind, message = "answer", verdict.assessment_verdict(run.runs, cohorts=run.table_with("cohorts"))
     return {"message": message, "message_kind": kind}
+
+
+def read_back_html(run: StoredRun, releases: Releases) -> str:
+    """Return the HTML of the recommended release of a run and its read-back check.
+
+    It begins with the sentence of the report that states what counts as one unit, records or people.
+    """
+    context = {"releases": releases, "unit": run.units[0], "kind": ""}
+    return render("read_back", context | {"unit_sentence": unit_sentence(run.manifest), "payoffs": mean_payoffs(run)})
 
 
 def mean_payoffs(run: StoredRun) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +17,16 @@ from reidsim.core.errors import InputError, reading
 from reidsim.core.files import read_toml, require_new_file, write_new_file
 from reidsim.core.validation import toml_text, validated
 from reidsim.core.wording import Code, number_text
+from reidsim.engine.results import sha256_of
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
 from reidsim.games.outcomes import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.kind import RISKS_OF_PERSONS
-from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
+from reidsim.reports.page.decision import decision as page_of_decision
+from reidsim.reports.page.decision import highest_risk, mean_payoffs
+from reidsim.reports.page.pdf import pdf_of
 from reidsim.reports.page.sources import StoredRun, assumptions, open_results, question, repeat
 from reidsim.reports.shared.audited import DEFINITION, by_fitting_rows
-from reidsim.reports.shared.file import releases_of
+from reidsim.reports.shared.file import releases_of, sidecar_of
 from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
 from reidsim.scenarios.kind import Kind, Progress, once_each, unit_sentence
 from reidsim.scenarios.registry import scenario_kind
@@ -41,6 +44,7 @@ _ROWS_SHOWN, _COLUMNS_SHOWN = 40, 14
 _MOST_SECONDS = 5.0
 # Relative tolerance, for rounding, between payoffs of the run and of the same game solved again.
 _SAME = 1e-6
+_ALL_TEXT = frozenset({0, 1})
 # Tables that have their own sections.
 _IN_SECTIONS = ("runs", "records", "reidentified")
 # Upper ends of the probability classes, with their names; k = 11 and k = 20 are thresholds in use.
@@ -59,14 +63,14 @@ _QUANTILES = {"median": 0.5, "95% are at or below": 0.95, "highest": 1.0}
 
 
 def write_report(folder: str | Path, output: str | Path | None = None, **options: Any) -> Path:
-    """Write the report of a results folder as an HTML page.
+    """Write the report of a results folder as an HTML page or as PDF.
 
     Parameters
     ----------
     folder : str or Path
         Results folder.
     output : str or Path, optional
-        New file; ``report.html`` in the folder if not given.
+        New file; ``report.html`` in the folder if not given. It is a PDF if its name ends in ``.pdf``.
     options
         Other parameters of `report_text`, such as `author`.
 
@@ -79,14 +83,30 @@ def write_report(folder: str | Path, output: str | Path | None = None, **options
     ------
     InputError
         If the folder contains no results, a file in it cannot be read, `output` has the suffix of a Markdown file, or
-        the report exists or cannot be written.
+        the report exists or cannot be written, or the library for PDF is not installed.
     """
     path = Path(folder) / "report.html" if output is None else Path(output)
-    if path.suffix.lower() in (".md", ".markdown"):
-        raise InputError("a report is an HTML page", source=path, expected="a name that ends in .html")
-    require_new_file(path)
-    write_new_file(path, report_text(folder, **options).encode())
+    require_page(path)
+    write_page(path, report_text(folder, **options))
     return path
+
+
+def require_page(path: Path) -> None:
+    """Check that a report can be written to a path.
+
+    Raises
+    ------
+    InputError
+        If the file exists, or has the suffix of a Markdown file.
+    """
+    if path.suffix.lower() in (".md", ".markdown"):
+        raise InputError("a report is an HTML page or PDF", source=path, expected="a name that ends in .html or .pdf")
+    require_new_file(path)
+
+
+def write_page(path: Path, text: str, notes: Sequence[str] = ()) -> None:
+    """Write the HTML page of a report to a new file: as it is, or as PDF with notes if the name ends in ``.pdf``."""
+    write_new_file(path, pdf_of(text, notes) if path.suffix.lower() == ".pdf" else text.encode())
 
 
 def report_text(
@@ -96,7 +116,11 @@ def report_text(
     cells: bool = True,
     author: str = "",
     institution: str = "",
+    decider: str = "",
+    role: str = "",
+    decision: str = "",
     shared_file: str | Path | None = None,
+    files: Sequence[Path] = (),
     break_even: bool | None = None,
     progress: Progress | None = None,
 ) -> str:
@@ -112,8 +136,12 @@ def report_text(
         Whether to show sample rows and the cells at the highest risk, with their values.
     author, institution : str
         Author of the report and the author's institution, shown next to the date; omitted if empty.
+    decider, role, decision : str
+        Name and role of the person who signs, and the decision; lines to be filled in if empty.
     shared_file : str or Path, optional
         File written by `share` for this run. By default, the newest one in the results folder or its parent folder.
+    files : sequence of Path
+        Files whose SHA-256 is listed, in addition to the file written by `share` and its sidecar.
     break_even : bool, optional
         Whether to solve the game at other losses, which takes 10 to 25 times as long as the run. By default, this is
         done for runs of at most 5 seconds.
@@ -151,7 +179,13 @@ def report_text(
         problems.append(f"{failed:,} rows of failed or stopped runs are left out.")
     problems += map(str, run.manifest.get("warnings", []))
     values = assumptions(run, None if scenario_file is None else Path(scenario_file))
-    first = decision(run, releases, even, samples=cells)
+    first = page_of_decision(run, releases, even, samples=cells)
+    today = f"{date.today():%Y-%m-%d}" if decision else ""
+    signed = {"Name": decider, "Role": role, "Date": today, "Decision": decision, "Signature": ""}
+    first["signature"] = list(signed.items())
+    written = None if releases is None else releases.written
+    listed = dict.fromkeys([*((written, sidecar_of(written)) if written else ()), *files])
+    digests = Table(["File", "SHA-256"], [[Code(path.name), Code(sha256_of(path))] for path in listed], "", _ALL_TEXT)
     shown = None if releases is None else [releases.to_sign(mean_payoffs(run))]
     worst = highest_risk(run, shown) if cells else None
     audits = {"releases": releases, "definition": DEFINITION, "by_fitting_rows": by_fitting_rows}
@@ -163,6 +197,7 @@ def report_text(
         "Decision": ("decision", first),
         "Warnings": ("parts", {"parts": problems, "kind": "warning"}),
         "Question": ("question", question(run)),
+        "Files": ("parts", {"parts": [digests], "kind": ""} if listed else None),
         "Break-even losses": ("break_even", even and losses),
         "Figures": ("parts", {"parts": main, "kind": ""}),
         "Risk of single records": ("risk_distribution", _risk_distribution(run)),

@@ -164,16 +164,17 @@ def _may_search_for_people(content: Mapping[str, Any]) -> bool:
     return True
 
 
-def limit_of(max_risk: float | None) -> Limit:
-    """Return the limit on the risk set by the user, or the default, one in eleven.
+def limit_of(max_risk: float | None, content: Mapping[str, Any]) -> Limit:
+    """Return the limit on the risk set by the user or by a scenario, or the default, one in eleven.
 
     Raises
     ------
     InputError
         If `max_risk` is not in [0, 1].
     """
+    in_scenario = content.get("publisher", {}).get("max_risk")
     if max_risk is None:
-        return Limit(_USUAL_LIMIT, "the default")
+        return Limit(_USUAL_LIMIT, "the default") if in_scenario is None else Limit(in_scenario, "set by the scenario")
     if not 0 <= max_risk <= 1:
         raise InputError("probability out of range", where="--max-risk", found=max_risk, expected="0 to 1")
     return Limit(max_risk, "set by the user")

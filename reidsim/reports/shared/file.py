@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def share_run(
     path : Path
         New CSV file; its sidecar, a description of the file, is written to the same folder.
     max_risk : float, optional
-        Largest accepted probability of re-identification; one in eleven if not given.
+        Largest accepted probability of re-identification; by default, that of the scenario, or one in eleven.
     accept_risk : bool
         Whether to write the file even if a risk is above the limit, or sensitive values exceed the scenario's limits
         on inference.
@@ -121,7 +121,8 @@ def share_run(
         If an input cannot be used, a column identifies people, kept columns single out too many people, or, without
         `accept_risk`, a limit is exceeded. Unfinished files are then removed.
     """
-    limit, shared = limit_of(max_risk), records.shared_records(run, kept=kept, **options)
+    limit = limit_of(max_risk, run.content)
+    shared = records.shared_records(run, kept=kept.with_scenario(run.content), **options)
     sidecar, contradictions = write_shared(path, run, shared, limit, accept_risk=accept_risk, rulebook=rulebook)
     return sidecar, (*shared.warnings, *contradictions)
 
@@ -416,7 +417,7 @@ class Releases:
         return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
 
 
-def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
+def releases_of(run: StoredRun, shared_file: Path | None = None, before: Releases | None = None) -> Releases | None:
     """Assemble and audit the release of every policy of a run.
 
     Releases are assembled from the source records. The result is None if the records of the run are not from a file, or
@@ -432,6 +433,9 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     shared_file : Path, optional
         File written by `share`. If not given, the newest file of this run in the results folder or its parent folder is
         used, if there is one.
+    before : Releases, optional
+        Releases of a run of the same records. If only payoff parameters and beliefs differ, the records are not read
+        again, and releases that are equal are not audited again.
 
     Raises
     ------
@@ -441,7 +445,12 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     """
     if "release_file" not in run.manifest or "records" not in run.tables or "design" in run.manifest:
         return None
-    source = records.source_records(run)
+    earlier = {} if before is None else dict(before.by_policy)
+    known = next((release.shared.source for release in earlier.values()), None)
+    if known is not None and _data_of(known.run) == _data_of(run):
+        source = known.of_run(run)
+    else:
+        source, earlier = records.source_records(run), {}
     written = shared_file or (None if run.is_in_memory else _found(run))
     sidecar: dict[str, Any] = {} if written is None else verify_shared(written)
     if sidecar and not _is_of(sidecar, run):
@@ -458,11 +467,16 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     else:
         # Limits on sensitive columns apply only to files that contain the columns.
         sensitive = [] if source.limited is None else [each.name for each in source.limited.attributes]
-        kept, limit = records.Kept(identifiers=sensitive, max_singled_out=1.0), limit_of(None)
+        names = list(dict.fromkeys((*sensitive, *records.shared_by_scenario(run.content))))
+        kept, limit = records.Kept(identifiers=names, max_singled_out=1.0), limit_of(None, run.content)
     found = {}
     for policy in records.policies_of(run):
         shared = records.records_of_policy(source, policy, kept)
-        found[policy] = read_back(shared, shared.table)
+        same = earlier.get(policy)
+        if same is not None and same.shared.is_equal(shared):
+            found[policy] = replace(same, shared=shared)
+        else:
+            found[policy] = read_back(shared, shared.table)
     if sidecar:
         release = found[sidecar["policy"]]
         risk, audit = json.loads(json.dumps([release.risk.facts(limit), release.audit]))
@@ -474,6 +488,11 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
                 hint="share the records again",
             )
     return Releases(found, limit, written, sidecar)
+
+
+def _data_of(run: StoredRun) -> Any:
+    others = {key: value for key, value in run.content.items() if key not in ("economics", "beliefs")}
+    return others, run.manifest.get("release_file")
 
 
 def _found(run: StoredRun) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
@@ -23,6 +23,7 @@ from reidsim.core.wording import counted
 from reidsim.drafts.profile import is_free_text
 from reidsim.engine.results import find_release_file, require_hash
 from reidsim.populations.population import distinct_rows
+from reidsim.populations.population import numbered as numbered_values
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.writer import lines_of
@@ -56,6 +57,11 @@ def require_file(path: Path, expected: str, *, source: str | Path | None = None,
     """
     if not path.is_file():
         raise InputError("no such file", source=source or path, expected=expected, hint=hint)
+
+
+def shared_by_scenario(content: Mapping[str, Any]) -> list[str]:
+    """Return the names of the columns that the section ``kept`` of a scenario shares."""
+    return [name for name, section in content.get("kept", {}).items() if section.get("share")]
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,21 @@ class Kept:
         """All kept columns, each once."""
         return list(dict.fromkeys((*self.columns, *self.identifiers)))
 
+    def with_scenario(self, content: Mapping[str, Any]) -> Kept:
+        """Return the options with the columns that the section ``kept`` of a scenario shares.
+
+        Raises
+        ------
+        InputError
+            If a column is kept that the section calls a direct identifier, and it is not in the field `identifiers`.
+        """
+        shared, section = shared_by_scenario(content), content.get("kept", {})
+        direct = [name for name in self.columns if section.get(name, {}).get("known_to") == "everyone"]
+        if direct:
+            problem, hint = "the scenario names the column a direct identifier", f"use --keep-identifier {direct[0]}"
+            raise InputError(problem, where="--keep", found=direct[0], hint=hint)
+        return replace(self, columns=(*self.columns, *(name for name in shared if name not in self.names)))
+
     def declared(self, content: Mapping[str, Any]) -> dict[str, str]:
         """Return the reason why no outsider knows a column, by kept column.
 
@@ -109,7 +130,7 @@ class Kept:
             Scenario content; its section ``kept`` declares columns.
         """
         section = content.get("kept", {})
-        in_scenario = {name: section[name]["reason"] for name in self.names if name in section}
+        in_scenario = {name: section[name]["reason"] for name in self.names if "reason" in section.get(name, {})}
         return dict.fromkeys(self.unknown_to_outsiders, f"{DECLARATION} of reidsim share") | in_scenario
 
     def identifying(
@@ -198,7 +219,7 @@ def singled_out(
         If a set of kept columns singles out too many people; the message names the smallest sets.
     """
     released, columns = list(numbered(quasi_identifiers).values()), numbered(kept)
-    people, sets = len(np.unique(person)), revealing_sets(released, columns, person, most, declared)
+    people, sets = len(numbered_values(person)[0]), revealing_sets(released, columns, person, most, declared)
 
     def counting(names: Collection[str]) -> int:
         return people_singled_out([*released, *(columns[name] for name in names)], person)
@@ -228,6 +249,35 @@ def singled_out(
     }
 
 
+def joint_uniqueness(shared: SharedRecords) -> pd.DataFrame:
+    """Return the people singled out by sets of kept columns together with the quasi-identifiers.
+
+    Unlike `singled_out`, it refuses nothing.
+
+    Parameters
+    ----------
+    shared : SharedRecords
+        Records to be released.
+
+    Returns
+    -------
+    DataFrame
+        One row per set: none of the kept columns, each of them, all of them, and the smallest sets that single out too
+        many people (see `revealing_sets`). Columns ``columns`` (tuple of names), ``people``, ``share`` of all people,
+        and ``too_many``.
+    """
+    real, kept = shared.is_real, shared.kept
+    person = shared.source.persons[shared.own[real]]
+    released = list(numbered(shared.table.loc[real, list(shared.quasi_identifiers)]).values())
+    columns = numbered(shared.table.loc[real, shared.kept_columns])
+    too_many = revealing_sets(released, columns, person, kept.max_singled_out, shared.declared)
+    sets = dict.fromkeys([(), *((name,) for name in columns), tuple(columns), *too_many])
+    people = [people_singled_out([*released, *map(columns.__getitem__, names)], person) for names in sets]
+    n_people = max(len(numbered_values(person)[0]), 1)
+    facts = {"columns": list(sets), "people": people, "share": np.divide(people, n_people)}
+    return pd.DataFrame(facts).assign(too_many=[names in too_many for names in sets])
+
+
 def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
     """Return the number of people with a row whose combination of values is unique.
 
@@ -240,8 +290,10 @@ def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
     person : ndarray of int, shape (n_rows,)
         Person of each row.
     """
-    pairs = pd.DataFrame({"group": distinct_rows(columns, len(person))[1], "person": person}).drop_duplicates()
-    return pairs["person"][~pairs.duplicated("group", keep=False)].nunique()
+    first, group = distinct_rows(columns, len(person))
+    is_common = np.zeros(len(first), dtype=np.bool_)
+    is_common[group[person != person[first][group]]] = True
+    return len(numbered_values(person[~is_common[group]])[0])
 
 
 def revealing_sets(
@@ -278,7 +330,7 @@ def revealing_sets(
     list of tuple of str
         Sets with at least one undeclared column, all of the same size; empty if none was found.
     """
-    n_people = len(np.unique(person))
+    n_people = len(numbered_values(person)[0])
     released = distinct_rows(quasi_identifiers, len(person))[1]
     allowed = people_singled_out([released], person) + most * n_people
 
@@ -405,6 +457,12 @@ class SharedRecords:
         """Whether each row is a source record, not a counterfeit, shape (n_rows,)."""
         return np.asarray(self.own >= 0)
 
+    def is_equal(self, other: SharedRecords) -> bool:
+        """Return whether other records of the same source have equal values, columns and success probabilities."""
+        own, theirs = self.forms, other.forms
+        same = np.array_equal(own.success, theirs.success) and own.strategies.equals(theirs.strategies)
+        return same and self.kept == other.kept and self.sensitive == other.sensitive and self.table.equals(other.table)
+
     @property
     def kept_columns(self) -> list[str]:
         """Names of the columns of the table that are not quasi-identifiers."""
@@ -437,6 +495,13 @@ class SourceRecords:
     columns: SharedColumns
     path: Path
     frame: pd.DataFrame
+
+    def of_run(self, run: StoredRun) -> SourceRecords:
+        """Return the same records for a run with other payoff parameters, with everything computed so far."""
+        scenario = validated(self.kind.schema, run.content, run.folder / "manifest.json")
+        other = replace(self, run=run, scenario=scenario)
+        vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
+        return other
 
     @property
     def attribute_of(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import gc
+import os
 import pickle
 import random
 import sys
@@ -140,6 +141,58 @@ def test_bundled_scenarios_are_equal_after_saving(name, tmp_path):
     scenario.to_toml(tmp_path / "copy.toml")
     assert reidsim.Scenario.load(tmp_path / "copy.toml") == scenario
     assert scenario.with_(seed=scenario.scenario.seed + 1) != scenario
+
+
+def test_a_scenario_replaces_its_file_and_tables_and_may_be_moved(tmp_path):
+    folder, path = tmp_path / "session", tmp_path / "session" / "scenario.toml"
+    folder.mkdir()
+    (folder / "scenario-tables-old").mkdir()
+    pd.DataFrame({"age": [30, 34, 52, 55]}).to_csv(folder / "people.csv", index=False)
+    scenario = reidsim.Scenario.from_frames(
+        folder / "people.csv", hierarchies={"age": reidsim.intervals(5)}, economics=ECONOMICS
+    )
+    for label in ("young", "old"):
+        study = scenario.build()
+        assert study.value_counts == {"age": dict.fromkeys(["30", "34", "52", "55"], 1)}
+        hierarchy = study.lattice.hierarchies[0].regroup(1, ["30", "34"], label)
+        scenario = scenario.with_({"attributes.age.hierarchy": hierarchy})
+        scenario.to_toml(path, overwrite=True)
+        scenario = reidsim.Scenario.load(path)
+        assert scenario.build().lattice.hierarchies[0].table.equals(hierarchy.table)
+    assert {each.name for each in folder.glob("scenario-*")} == {"scenario-tables", "scenario-tables-old"}
+    summary = scenario.run().summary
+    folder.rename(tmp_path / "moved")
+    assert reidsim.Scenario.load(tmp_path / "moved" / "scenario.toml").run().summary.equals(summary)
+
+
+def test_data_in_memory_are_used_until_their_file_or_a_key_of_the_data_changes(tmp_path, monkeypatch):
+    people = pd.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    hierarchies = {"age": reidsim.intervals(5), "sex": "suppress"}
+    scenario = reidsim.Scenario.from_frames(tmp_path / "people.csv", hierarchies=hierarchies, economics=ECONOMICS)
+    held, changes = scenario.hold(), {"loss": 80, "policies": ["basic"]}
+    assert pickle.loads(pickle.dumps(held)).held is None  # noqa: S301 - written here
+    expected = scenario.with_(**changes).run().summary
+    other = scenario.with_({"attributes.age.hierarchy": "suppress"}).run().summary
+    with monkeypatch.context() as patch:
+        patch.setattr("reidsim.kinds.tables.release.read_table", None)
+        assert held.with_(**changes).run().summary.equals(expected)
+        assert held.switch("loss").own == ECONOMICS["loss"]
+        with pytest.raises(TypeError):
+            held.with_({"attributes.age.hierarchy": "suppress"}).run()
+    assert held.with_({"attributes.age.hierarchy": "suppress"}).run().summary.equals(other)
+    people.assign(age=30).to_csv(tmp_path / "people.csv", index=False)
+    os.utime(tmp_path / "people.csv", ns=(1, 1))
+    assert held.run().summary.equals(scenario.run().summary)
+    assert not held.run().summary.equals(expected)
+
+
+def test_presets_are_the_amounts_of_the_bundled_scenarios():
+    found = reidsim.presets()
+    for name, row in found.iterrows():
+        economics = reidsim.Scenario.load(name).content["economics"]
+        assert row[["benefit", "loss", "gain", "cost"]].dropna().to_dict() == economics
+    assert found["source"].str.contains("et al. 20").all()
 
 
 def test_a_key_that_is_no_longer_read_is_saved_and_refused_in_overrides(tmp_path):

@@ -1,0 +1,73 @@
+"""Set the HTML page of a report as PDF, with the parts that are printed."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from html import escape, unescape
+from pathlib import Path
+
+import matplotlib
+
+from reidsim.core.errors import InputError
+from reidsim.core.files import read_text
+
+_TABLE, _ROW, _CELL = (
+    re.compile(pattern, re.DOTALL)
+    for pattern in (r"<table>.*?</table>", r"<tr>(.*?)</tr>", r"<t[hd]\b.*?>(.*?)</t[hd]>")
+)
+# Parts for the screen alone, which are the last, and the looks of the screen.
+_FOR_THE_SCREEN = re.compile(r'<h2 [^>]*class="screen".*(?=</body>)|<style>.*?</style>', re.DOTALL)
+# Number of characters from which a text does not make its column wider, and those of the padding.
+_WIDEST, _PADDING = 45, 2
+
+
+def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
+    """Return the printed parts of a report as PDF; equal pages give equal bytes.
+
+    Parameters
+    ----------
+    page : str
+        HTML page of `reidsim.reports.page.report.report_text`.
+    notes : sequence of str
+        Paragraphs at the end.
+
+    Raises
+    ------
+    InputError
+        If xhtml2pdf is not installed.
+    """
+    try:
+        from reportlab import rl_config
+        from xhtml2pdf import pisa
+    except ImportError:
+        hint = "run pip install 'reidsim[pdf]'"
+        raise InputError("package xhtml2pdf is needed to write PDF", hint=hint) from None
+    # A document without the time at which it was written.
+    rl_config.invariant = 1
+    style = f"<style>{read_text(Path(__file__).with_suffix('.css'))}</style></head>"
+    title = re.findall(r"<h1>(.*?)</h1>", page)[0]
+    end = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    end += f'<div id="footer">{title}, page <pdf:pagenumber></div></body>'
+    printed = _TABLE.sub(_with_widths, _FOR_THE_SCREEN.sub("", page)).replace(
+        '<span class="definition">', '<br/><span class="definition">'
+    )
+    printed = printed.replace("</head>", style).replace("</body>", end)
+    buffer = io.BytesIO()
+    # Fonts are those of matplotlib, which have Latin, Greek and Cyrillic letters.
+    pisa.CreatePDF(printed, dest=buffer, path=f"{matplotlib.get_data_path()}/fonts/ttf/report.html", encoding="utf-8")
+    return buffer.getvalue()
+
+
+def _with_widths(found: re.Match[str]) -> str:
+    """Return a table whose columns have the widths that their texts need, at least those of their longest words."""
+    table = found[0]
+    rows = [[unescape(re.sub("<[^>]*>", " ", cell)) for cell in _CELL.findall(row)] for row in _ROW.findall(table)]
+    widths = [
+        _PADDING + max(max(min(len(text), _WIDEST), *map(len, text.split() or [""])) for text in column)
+        for column in zip(*rows, strict=True)
+    ]
+    for width in widths:
+        table = table.replace('<th scope="col"', f'<th style="width: {width / sum(widths):.1%}" scope="head"', 1)
+    return table

@@ -1,0 +1,139 @@
+"""Compare the releases of policies with the source records and with each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reidsim.core.errors import InputError, require_among
+from reidsim.core.wording import BLUE
+from reidsim.figures.style import label_axes, new_figure, policy_name
+from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.reports.shared.file import Releases
+from reidsim.reports.shared.records import SharedRecords
+
+FORMS = ("unchanged", "generalized", "suppressed", "withheld")
+BEFORE, WITHHELD, SUCCESS = "before", "(withheld)", "success probability of an attack"
+# Largest number of values of a figure; the rarest of more values are one bar.
+_MOST_BARS = 20
+
+
+def compare_columns(releases: Releases, *policies: str) -> pd.DataFrame:
+    """Return how each policy releases each quasi-identifier.
+
+    Parameters
+    ----------
+    releases : Releases
+        Releases of a run; see `reidsim.reports.shared.file.releases_of`.
+    *policies : str
+        Names of policies.
+
+    Returns
+    -------
+    DataFrame
+        One row per quasi-identifier and policy: ``column``, ``policy``, the share of records by form (`FORMS`), and the
+        number of distinct released ``values``.
+
+    Raises
+    ------
+    InputError
+        If a policy has no release.
+    """
+    rows = []
+    for policy, shared in _shared(releases, policies).items():
+        for name, labels in shared.forms.labels.items():
+            is_shared, truth = shared.forms.shared, shared.source.truth[name].to_numpy()
+            forms = np.where(labels == truth, "unchanged", np.where(labels == SUPPRESSED, "suppressed", "generalized"))
+            forms = np.where(is_shared, forms, "withheld")
+            shares = {form: float(np.mean(forms == form)) for form in FORMS}
+            rows.append({"column": name, "policy": policy, **shares, "values": labels[is_shared].nunique()})
+    return pd.DataFrame(rows).sort_values("column", kind="stable", ignore_index=True)
+
+
+def compare_values(releases: Releases, column: str, *policies: str) -> pd.DataFrame:
+    """Return the distribution of a quasi-identifier in the source records and in the releases of policies.
+
+    Parameters
+    ----------
+    releases, *policies
+        As in `compare_columns`.
+    column : str
+        Name of a quasi-identifier.
+
+    Returns
+    -------
+    DataFrame
+        Share of the records with each value, the index; columns ``before`` and the policies. Withheld records have the
+        value ``(withheld)``.
+
+    Raises
+    ------
+    InputError
+        If a policy has no release, or there is no such quasi-identifier.
+    """
+    found: dict[str, pd.Series[float]] = {}
+    for policy, shared in _shared(releases, policies).items():
+        require_among("no such quasi-identifier", [column], list(shared.forms.labels), where="column", shown=20)
+        labels = shared.forms.labels[column].where(shared.forms.shared, WITHHELD)
+        found |= {BEFORE: shared.source.truth[column].value_counts(normalize=True)} if not found else {}
+        found[policy] = labels.value_counts(normalize=True)
+    return pd.DataFrame(found).fillna(0.0)
+
+
+def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFrame:
+    """Return the true and the released values of a record, and its risk.
+
+    Parameters
+    ----------
+    releases, *policies
+        As in `compare_columns`.
+    record : int
+        Number of the record, from 0.
+
+    Returns
+    -------
+    DataFrame
+        Text: one row per quasi-identifier, the index; columns ``before`` and the policies. The last row has the success
+        probability of an attack on the record in the game; 0 if it is withheld.
+
+    Raises
+    ------
+    InputError
+        If a policy has no release, or there is no such record.
+    """
+    found, success = dict[str, Any](), [""]
+    for policy, shared in _shared(releases, policies).items():
+        forms, expected = shared.forms, f"0 to {len(shared.forms.labels) - 1}"
+        if not 0 <= record < len(forms.labels):
+            raise InputError("no such record", where="record", found=record, expected=expected)
+        found[BEFORE] = shared.source.truth.iloc[record]
+        found[policy] = forms.labels.iloc[record] if forms.shared[record] else WITHHELD
+        success.append(f"{forms.success[record]:.4f}")
+    table = pd.DataFrame(found)
+    table.loc[SUCCESS] = success[: table.shape[1]]
+    return table
+
+
+def draw_values(shares: pd.DataFrame, column: str) -> Figure:
+    """Draw a distribution of `compare_values`, one panel before and one per policy.
+
+    Of more than 20 values of a panel, the rarest are one bar.
+    """
+    figure, [row] = new_figure(1, len(shares.columns), panel=(3.6, 4.2))
+    for axes, (name, share) in zip(row, shares.items(), strict=True):
+        present = share[share > 0].sort_values(ascending=False, kind="stable")
+        shown = present[: _MOST_BARS if len(present) <= _MOST_BARS else _MOST_BARS - 1].sort_index()
+        if others := len(present) - len(shown):
+            shown[f"{others:,} other values"] = present.sum() - shown.sum()
+        axes.barh([str(value) or "(empty)" for value in shown.index], shown.to_numpy(), color=BLUE)
+        axes.invert_yaxis()
+        label_axes(axes, title=f"{column}: {policy_name(str(name))}", x="Share of records")
+    return figure
+
+
+def _shared(releases: Releases, policies: tuple[str, ...]) -> dict[str, SharedRecords]:
+    require_among("no such policy", policies, list(releases.by_policy), where="policies", shown=20)
+    return {policy: releases.by_policy[policy].shared for policy in policies}

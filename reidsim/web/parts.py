@@ -1,0 +1,273 @@
+"""Parts of the page: strings, native controls, tables, trees and figures."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+import solara
+from matplotlib.figure import Figure
+from solara.lab import use_task
+
+from reidsim.core.errors import InputError
+from reidsim.core.files import read_toml
+from reidsim.engine.exploration import Superseded
+from reidsim.figures.style import policy_name
+from reidsim.web.session import Session
+
+_HERE = Path(__file__).parent
+_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+ ?%?")
+# Languages of the page, by code; each has a file of strings.
+LANGUAGES = {"en": "English", "de": "Deutsch"}
+# A change by the user: the fields depend on the component, such as key and value of a field.
+Change = Mapping[str, Any]
+
+T = TypeVar("T")
+
+language = solara.reactive("en")
+
+
+@cache
+def strings(code: str) -> Mapping[str, Any]:
+    """Return the strings of a language, by section and key."""
+    return read_toml(_HERE / "strings" / f"{code}.toml")
+
+
+def t(key: str, **values: object) -> str:
+    """Return a string of the page in its language.
+
+    Parameters
+    ----------
+    key : str
+        Section and key, such as ``"file.title"``.
+    **values : object
+        Values for the names in braces of the string.
+    """
+    section, name = key.split(".", 1)
+    return str(strings(language.value)[section][name]).format(**values)
+
+
+def _vue(name: str) -> Callable[..., Any]:
+    """Return the component of a template; it shows plain data and sends changes."""
+
+    @solara.component_vue(str(_HERE / "vue" / f"{name}.vue"))
+    def component(shown: Mapping[str, Any], event_send: Callable[[Any], None]) -> None: ...
+
+    return component  # type: ignore[no-any-return]
+
+
+frame, upload, tree = _vue("frame"), _vue("upload"), _vue("tree")
+_form, _table = _vue("form"), _vue("table")
+
+
+def options(values: Mapping[str, str] | Sequence[str]) -> list[dict[str, str]]:
+    """Return the options of a selection: labels by value, or values that are their own labels."""
+    labels = values if isinstance(values, Mapping) else dict(zip(values, values, strict=True))
+    return [{"value": value, "label": label} for value, label in labels.items()]
+
+
+def text(content: str, look: str = "", tag: str = "p") -> None:
+    """Show a text as one HTML element; `look` is its CSS class, such as ``"warning"``."""
+    role = {"role": "status"} if look in ("verdict", "busy") else {}
+    solara.HTML(tag=tag, unsafe_innerHTML=escape(content), classes=[f"desk-{look}"] if look else [], attributes=role)
+
+
+def bullets(lines: Sequence[str]) -> None:
+    """Show lines of text as a list; nothing if there is none."""
+    if lines:
+        solara.HTML(tag="ul", unsafe_innerHTML="".join(f"<li>{escape(line)}</li>" for line in lines))
+
+
+def html(content: str) -> None:
+    """Show HTML that the package's templates wrote."""
+    solara.HTML(unsafe_innerHTML=content, classes=["desk-html"])
+
+
+def picture(figure: Figure, description: str) -> str:
+    """Return a figure as HTML with vector graphics and a description, which screen readers read."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg")
+    # An image of its own can be copied, and the names in it do not meet those of other figures.
+    source = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+    shown = escape(description)
+    return f'<figure><img src="{source}" alt="{shown}"><figcaption aria-hidden="true">{shown}</figcaption></figure>'
+
+
+class Panel:
+    """A step of the page: its strings, its controls, and the changes that run in the background.
+
+    Parameters
+    ----------
+    step : str
+        Name of the step, which is the section of its strings.
+    session : Session
+        The session that is changed.
+    done : callable
+        Called after each change.
+    """
+
+    def __init__(self, step: str, session: Session, done: Callable[[], None]) -> None:
+        self._step = step
+        self._session = session
+        self._done = done
+        self._problems: solara.Reactive[dict[str, str]] = solara.use_reactive({})
+        self._task = use_task(self._run, dependencies=None)
+
+    def _run(self) -> None:
+        # A task whose thread has not begun is dropped for the next one, which then makes the changes of both.
+        problems = {}
+        with self._session.changing:
+            while self._session.changes:
+                key, change = self._session.changes.popleft()
+                try:
+                    change()
+                except InputError as error:
+                    problems[key] = str(error)
+        self._problems.set(problems)
+        self._done()
+
+    def act(self, key: str, change: Callable[[], object]) -> None:
+        """Make a change in the background, after earlier ones; an error is shown beside the control with this key."""
+        self._session.changes.append((key, change))
+        self._task()
+
+    @property
+    def pending(self) -> bool:
+        """Whether a change is running."""
+        return bool(self._task.pending)
+
+    def problem(self, key: str) -> str:
+        """Return the error message of the last change of a control; "" if there is none."""
+        return str(self._problems.value.get(key, ""))
+
+    def t(self, key: str, **values: object) -> str:
+        """Return a string of the step; see `t`."""
+        return t(f"{self._step}.{key}", **values)
+
+    def text(self, key: str, look: str = "", **values: object) -> None:
+        """Show a string of the step; with look ``title``, as title of a part."""
+        text(self.t(key, **values), look, "h3" if look == "title" else "p")
+
+    def busy(self, pending: bool, key: str) -> None:
+        """Show that a computation runs, at the edge of the window, so that the page does not move."""
+        text(self.t(key) if pending else "", "busy")
+
+    def computed(self, work: Callable[[], T], dependencies: list[Any], key: str) -> tuple[T | None, bool]:
+        """Return the latest result of a computation in the background, and whether a newer one is computed.
+
+        The computation begins again when a dependency changes. While it runs, the string `key` is shown; then, the text
+        of its error, if there is one. The result is None without a result, and if a newer computation replaced it.
+        """
+
+        def run() -> tuple[T | None, str]:
+            try:
+                return work(), ""
+            except InputError as error:
+                return None, str(error)
+            except Superseded:
+                return None, ""
+
+        task = use_task(run, dependencies=dependencies)
+        found, problem = task.latest or (None, "")
+        self.busy(task.pending, key)
+        if problem:
+            text(problem, "error")
+        return found, task.pending
+
+    def field(self, key: str, value: object = None, kind: str = "text", **more: object) -> dict[str, Any]:
+        """Return a field of a form.
+
+        Label and help are the strings with the key, and the key with ``_help``, unless `more` has them. `kind` is
+        a type of ``form.vue``, and `more` has other properties that it uses.
+        """
+        label = {} if "label" in more else {"label": self.known(key, key)}
+        about = {"help": self.known(f"{key}_help"), **label, **more}
+        return {"key": key, "value": value, "type": kind, "error": self.problem(key), **about}
+
+    def known(self, key: str, otherwise: str = "") -> str:
+        """Return the string of a key path of the scenario, or another text if there is none."""
+        return str(strings(language.value)[self._step].get(key.replace(".", "_"), otherwise))
+
+    def select(
+        self, key: str, value: object, values: Mapping[str, str] | Sequence[str], **more: object
+    ) -> dict[str, Any]:
+        """Return a field that selects one of several values; see `options` and `field`."""
+        return self.field(key, value, "select", options=options(values), **more)
+
+    def button(self, key: str, **more: object) -> dict[str, Any]:
+        """Return a button; see `field`."""
+        return self.field(key, None, "button", **more)
+
+    def form(
+        self,
+        fields: Sequence[Mapping[str, Any]],
+        change: Callable[[str, Any], None] = lambda key, value: None,
+        title: str = "",
+        **more: object,
+    ) -> None:
+        """Show fields as one group.
+
+        Parameters
+        ----------
+        fields : sequence of mapping
+            See `field`.
+        change : callable
+            Called with key and value of a changed field; a button has the value True.
+        title : str
+            Key of the title.
+        **more : object
+            ``text`` below the title, ``row`` for fields side by side, ``fold`` for a group that is closed on small
+            screens.
+        """
+        group = {"title": self.t(title) if title else "", "fields": list(fields), **more}
+        _form(shown=group, event_send=lambda changed: change(changed["key"], changed["value"]))
+
+    def frame(self, title: str, table: pd.DataFrame) -> None:
+        """Show a table of results: shares as per cent, and the names of columns by their strings."""
+        header = [self.known(str(name), policy_name(str(name))) for name in table.columns]
+        rows = [[self._written(value) for value in row] for row in table.astype(object).to_numpy()]
+        self.table(title, header, rows)
+
+    def _written(self, value: object) -> str:
+        if isinstance(value, bool):
+            return self.t("yes" if value else "no")
+        if isinstance(value, tuple):
+            return ", ".join(value) or self.t("none")
+        return f"{value:.2%}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+    def table(
+        self,
+        title: str,
+        header: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        change: Callable[[Change], None] = lambda change: None,
+    ) -> None:
+        """Show a table; the first cell of a row is its name.
+
+        Parameters
+        ----------
+        title : str
+            Title.
+        header : sequence of str
+            Names of the columns.
+        rows : sequence of sequence
+            Cells of each row: texts, or fields as mappings; see ``table.vue``.
+        change : callable
+            Called with the name of the row, the key and the value of a changed cell.
+        """
+
+        def cell(value: object) -> Mapping[str, Any]:
+            if isinstance(value, Mapping):
+                return value
+            written = "" if value is None else str(value)
+            return {"text": written, "number": bool(_NUMBER.fullmatch(written))}
+
+        shown = [{"key": str(row[0]), "cells": list(map(cell, row))} for row in rows]
+        _table(shown={"caption": title, "header": list(header), "rows": shown}, event_send=change)

@@ -1,0 +1,1 @@
+"""The steps of the page, one component each."""

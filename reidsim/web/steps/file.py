@@ -1,0 +1,79 @@
+"""Step *File*: read a file, and show how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import solara
+
+from reidsim.core.files import TABLE_ENDINGS
+from reidsim.drafts.preview import FilePreview
+from reidsim.web.parts import Panel, bullets, t, upload
+from reidsim.web.session import Session
+
+_ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
+# Number of rows that are shown.
+_ROWS = 20
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+def show_upload(panel: Panel, key: str, label: str, accept: str, take: Callable[[str], object]) -> None:
+    """Show a place for a file to drop or choose; `take` is called with its path in the folder of the session."""
+    about = {"key": key, "label": label, "help": panel.t(f"{key}_help"), "error": panel.problem(key)}
+    upload(
+        shown={**about, "accept": accept, "broken": t("file.broken")},
+        event_send=lambda name: panel.act(key, partial(take, name)),
+    )
+
+
+@solara.component
+def Step(session: Session, version: int, refresh: Callable[[], None], go: Callable[[str], None]) -> None:  # noqa: N802
+    """Show the place for a file, the example, and the first rows of the file of the session."""
+    panel = Panel("file", session, refresh)
+    panel.text("intro")
+    endings = ",".join(TABLE_ENDINGS)
+    show_upload(panel, "uploads", panel.t("uploads"), endings, lambda name: session.take(session.inside(name)))
+
+    def change(key: str, value: Any) -> None:
+        changes: dict[str, Callable[[], object]] = {
+            "example": session.take_example,
+            "remove": session.remove,
+            "person": lambda: session.decide(**{"one_row_per_person": True} if value == "-" else {"person": value}),
+        }
+        if key == "go":
+            go("columns")
+        else:
+            panel.act(key, changes.get(key) or partial(session.read_again, **{key: value}))
+
+    panel.busy(panel.pending, "reading")
+    if panel.pending:
+        activity, done, total = session.progress.value
+        bar = {"max": str(total), "value": str(done), "aria-label": activity or panel.t("reading")}
+        solara.HTML(tag="progress", attributes=bar, classes=["desk-progress"])
+    if session.undecided:
+        people = {"": panel.t("choose"), **{name: name for name in session.undecided}, "-": panel.t("one_row")}
+        panel.form([panel.select("person", "", people)], change, "person_title")
+    fields = []
+    if (found := session.source) is not None and not panel.pending:
+        fields.append(panel.button("go", main=True, disabled=session.scenario is None))
+        _show_file(panel, found)
+        if found.is_text:
+            fields.append(panel.select("encoding", found.encoding, list(dict.fromkeys((found.encoding, *_ENCODINGS)))))
+        if len(found.sheets) > 1:
+            fields.append(panel.select("sheet", found.options.sheet or found.sheets[0], found.sheets))
+    remove = panel.button("remove", help=panel.t("folder", folder=session.folder))
+    panel.form([*fields, panel.button("example"), remove], change)
+
+
+def _show_file(panel: Panel, found: FilePreview) -> None:
+    """Show how a file was read, and its first rows."""
+    form = panel.t("as_typed")
+    if found.is_text:
+        form = panel.t("as_text", encoding=found.encoding, delimiter=panel.t(_DELIMITERS[found.delimiter]))
+    panel.text("read_as", name=found.path.name, format=form)
+    lines = [panel.t("dates", column=name, order=order) for name, order in found.dates.items()]
+    bullets([panel.t("decimal", decimal=found.decimal)] * bool(found.decimal) + lines)
+    rows = found.frame[:_ROWS].to_numpy().tolist()
+    panel.table(panel.t("first_rows", rows=len(rows)), list(found.frame.columns), rows)

@@ -1,0 +1,216 @@
+"""Step *Game*: adversary, payoffs and limits on one side; decision and read-back on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import solara
+
+from reidsim.core.files import read_toml
+from reidsim.drafts.presets import presets
+from reidsim.engine.results import RunResult
+from reidsim.engine.scenario import Scenario
+from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_by_policy
+from reidsim.figures.style import policy_name
+from reidsim.reports.page.decision import read_back_html
+from reidsim.reports.page.sources import StoredRun
+from reidsim.reports.shared.comparison import compare_columns, compare_record, compare_values, draw_values
+from reidsim.reports.shared.file import Releases
+from reidsim.reports.verdict import measures_table, verdict
+from reidsim.scenarios.kind import once_each
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.web.parts import Panel, html, picture, text
+from reidsim.web.session import Session
+
+_FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
+_K_ANONYMITY = "k-anonymity"
+
+
+@solara.component
+def Step(session: Session, version: int, refresh: Callable[[], None], go: Callable[[str], None]) -> None:  # noqa: N802
+    """Show the form of the scenario beside its results."""
+    panel = Panel("game", session, refresh)
+    rounds = solara.use_reactive(False)
+
+    def change(key: str, value: Any) -> None:
+        rounds.set(key == "play")
+        if key == "population.recipe":
+            panel.act(key, lambda: session.set_population(value or None))
+        elif key != "play":
+            panel.act(key, lambda: session.change(_changes(session.required, key, value)))
+
+    panel.text("intro")
+    with solara.Div(classes=["desk-game"]):
+        with solara.Div(classes=["desk-controls"]):
+            _controls(panel, session, change)
+        with solara.Div(classes=["desk-results"]):
+            _Results(session=session, panel=panel, scenario=session.required, with_rounds=rounds.value)
+            if session.can_share:
+                panel.form([panel.button("go", main=True)], lambda *_: go("share"))
+
+
+def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
+    """Return the values of the scenario, by key path, that a change of a field stands for; None removes a key."""
+    if key == "link":
+        return {"economics.gain": None if value else scenario.scenario.economics.adversary_gain}
+    if key == "preset":
+        amounts = presets().loc[value, ["benefit", "loss", "gain", "cost"]]
+        changes = {f"economics.{name}": None if pd.isna(each) else each for name, each in amounts.items()}
+        return {**changes, "source": presets().loc[value, "source"]}
+    if key == "publisher.k":
+        policies = [name for name in scenario.content["publisher"]["policies"] if name != _K_ANONYMITY]
+        return {key: _parsed(value), "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
+    if key == "resources.list.kind":
+        # An adversary who holds a list searches for the people in it.
+        held = {"resources.list": {"kind": value, "coverage": 0.5}, "adversary.holds": ["list"]}
+        return {**held, "adversary.direction": None} if value else dict.fromkeys(held)
+    return {key: _parsed(value)}
+
+
+def _parsed(value: Any) -> object:
+    """Return a number for a text that is one, and None for an empty text."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value or None
+    return int(number) if number.is_integer() else number
+
+
+def _controls(panel: Panel, session: Session, change: Callable[[str, Any], None]) -> None:
+    """Show the fields of the scenario."""
+    scenario = session.required
+    groups = {group: _fields(panel, scenario, about) for group, about in _FIELDS.items()}
+    # A kind of the user may have numbers of its own.
+    own = [name for name in type(scenario.scenario).model_fields if name not in ScenarioHead.model_fields]
+    numbers = {name: {"type": "number"} for name in own if type(_value(scenario, name)) in (int, float)}
+    groups["amounts"] += _fields(panel, scenario, numbers)
+    if _value(scenario, "economics") is not None:
+        linked = panel.field("link", _value(scenario, "economics.gain") is None, "checkbox")
+        groups["amounts"].append(linked)
+    if session.drafted is not None:
+        studies = {"": panel.t("own_amounts"), **{name: name for name in presets().index}}
+        groups["amounts"].insert(0, panel.select("preset", "", studies))
+    panel.form(groups.pop("amounts"), change, "amounts", text=scenario.content.get("source", ""))
+    for group, fields in groups.items() if session.drafted is not None else ():
+        panel.form(fields, change, group, fold=True)
+    if (agents := _value(scenario, "agents")) is not None:
+        panel.form([panel.button("play", label=panel.t("play", rounds=agents.rounds))], change, "rounds")
+
+
+def _fields(panel: Panel, scenario: Scenario, group: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of a group of ``fields.toml``."""
+    fields = []
+    for key, about in group.items():
+        if _value(scenario, about.get("with", key)) is None:
+            continue
+        value, more = _value(scenario, key), dict[str, Any]()
+        if value is None and "default" in about:
+            value = _value(scenario, about["default"])
+        if "policy" in about and about["policy"] not in scenario.content["publisher"]["policies"]:
+            value = None
+        if "needs" in about and _value(scenario, about["needs"]) is None:
+            more = {"disabled": True, "help": panel.known(f"{about['needs']}_needed")}
+        if "options" in about:
+            labels = {each: panel.known(f"{key}_{each}", each) for each in (*about["options"], value or "")}
+            fields.append(panel.select(key, value or "", labels))
+        else:
+            fields.append(panel.field(key, value, about["type"], **more))
+    return fields
+
+
+def _value(scenario: Scenario, key: str) -> Any:
+    """Return the value or default of a key path; None if there is none."""
+    found: Any = scenario.scenario
+    for name in key.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
+    return found
+
+
+@solara.component
+def _Results(session: Session, panel: Panel, scenario: Scenario, with_rounds: bool) -> None:  # noqa: N802
+    """Show verdict, read-back, measures and figures; while they are computed, the previous ones stay, faded."""
+    work = partial(session.solve, with_rounds=with_rounds)
+    solved, pending = panel.computed(work, [scenario, with_rounds], "solving")
+    if (result := solved or session.result) is None:
+        return
+    content, played = result.manifest["content"], result.analysis.tables().get("rounds")
+    with solara.Div(classes=["desk-stale"] if pending or panel.pending else []):
+        text(verdict(result.summary, content, rounds=played, name=policy_name), "verdict")
+        _ReadBack(session=session, panel=panel, result=result)
+        if played is not None and with_rounds:
+            html(picture(rounds_by_policy(played), panel.t("rounds_played", rounds=played["round"].max())))
+    _BreakEven(session=session, panel=panel, scenario=scenario)
+
+
+@solara.component
+def _ReadBack(session: Session, panel: Panel, result: RunResult) -> None:  # noqa: N802
+    """Show the counts in the rows of each release, the figures, and the comparison of two releases."""
+
+    def read() -> tuple[Releases | None, str]:
+        releases = session.releases(result)
+        return releases, "" if releases is None else read_back_html(StoredRun.from_result(result), releases)
+
+    def draw() -> list[str]:
+        payoffs = payoffs_by_policy(result.summary.reset_index(), result.measures)
+        risks = risks_by_policy(once_each(result.records, result.manifest["content"]))
+        return [picture(payoffs, panel.t("payoffs")), picture(risks, panel.t("risks"))]
+
+    found, _ = panel.computed(read, [result], "reading_back")
+    drawn, _ = panel.computed(draw, [result], "reading_back")
+    releases, shown = found or (None, "")
+    html(shown)
+    panel.text("measures", "title")
+    html(measures_table(result.summary, result.manifest["content"], policy_name))
+    with solara.Div(classes=["desk-figures"]):
+        for each in drawn or ():
+            html(each)
+    if releases is not None and len(releases.by_policy) > 1:
+        _Comparison(panel=panel, releases=releases)
+
+
+@solara.component
+def _BreakEven(session: Session, panel: Panel, scenario: Scenario) -> None:  # noqa: N802
+    """Show the losses at which the best policy changes, if the user asks for them."""
+    asked: solara.Reactive[Scenario | None] = solara.use_reactive(None)
+    is_asked = asked.value is scenario
+    panel.text("break_even", "title")
+    panel.form([panel.button("search")], lambda *_: asked.set(scenario))
+    search = partial(session.break_even, scenario) if is_asked else str
+    found, _ = panel.computed(search, [scenario, is_asked], "searching")
+    if is_asked:
+        html(found or "")
+
+
+@solara.component
+def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
+    """Compare two releases by column, for a record, and as pictures of a column before and after."""
+    names = {name: policy_name(name) for name in releases.by_policy}
+    columns = list(map(str, next(iter(releases.by_policy.values())).shared.forms.labels))
+    start = {"first": next(iter(names)), "second": list(names)[-1], "column": columns[0], "record": "1"}
+    chosen: solara.Reactive[dict[str, str]] = solara.use_reactive(start)
+    first, second, column, record = (chosen.value[key] for key in start)
+
+    def draw() -> str:
+        figure = draw_values(compare_values(releases, column, first, second), column)
+        return picture(figure, panel.t("before_after", column=column, first=names[first], second=names[second]))
+
+    panel.text("compare", "title")
+    fields = [
+        panel.select("first", first, names),
+        panel.select("second", second, names),
+        panel.select("column", column, columns),
+        panel.field("record", record, "number"),
+    ]
+    panel.form(fields, lambda key, value: chosen.set({**chosen.value, key: value}), row=True)
+    table = compare_columns(releases, first, second)
+    panel.frame(panel.t("by_column"), table.assign(policy=table["policy"].map(names)))
+    work = partial(compare_record, releases, int(record or 0) - 1, first, second)
+    values, _ = panel.computed(work, [releases, record, first, second], "reading_back")
+    if values is not None:
+        panel.frame(panel.t("by_record", record=record), values.reset_index(names="column"))
+    drawn, _ = panel.computed(draw, [releases, first, second, column], "reading_back")
+    html(drawn or "")

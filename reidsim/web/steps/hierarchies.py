@@ -1,0 +1,128 @@
+"""Step *Hierarchies*: the levels of each quasi-identifier, with counts, to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+import solara
+
+from reidsim.core.errors import InputError
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.web.parts import Change, Panel, tree
+from reidsim.web.session import Session
+from reidsim.web.steps.file import show_upload
+
+# Largest number of values of a group that are shown, and of groups at the level that is shown first.
+_MOST_VALUES, _MOST_GROUPS = 200, 40
+
+
+@solara.component
+def Step(session: Session, version: int, refresh: Callable[[], None], go: Callable[[str], None]) -> None:  # noqa: N802
+    """Show the hierarchy of a quasi-identifier, and what can be changed in it."""
+    panel = Panel("hierarchies", session, refresh)
+    names, missing = session.attributes, session.uncovered()
+    chosen: solara.Reactive[str] = solara.use_reactive("")
+    name = chosen.value or names[0]
+    panel.text("intro")
+    for column, values in missing.items():
+        shown = ", ".join(values[:20]) + ", ..." * (len(values) > 20)
+        panel.text("uncovered", "error", column=column, number=len(values), values=shown)
+    panel.form([panel.select("column", name, names)], lambda _, value: chosen.set(value))
+    panel.busy(panel.pending, "changing")
+    if name not in missing:
+        _Levels(session=session, name=name, panel=panel).key(name)
+    panel.text("files", "title")
+    label = panel.t("hierarchies", column=name)
+    show_upload(panel, "hierarchies", label, ".csv", lambda file: session.read_hierarchy(name, session.inside(file)))
+    link = panel.t("download", column=name)
+    download = panel.field("download", f"/desk/files/hierarchy-of/{quote(name)}", "link", label=link)
+    panel.form([download, panel.button("go", main=True, disabled=bool(missing))], lambda *_: go("game"))
+
+
+@solara.component
+def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
+    """Show the levels of a hierarchy with counts, the groups of a level as a tree, and the changes of the level."""
+    state: solara.Reactive[dict[str, Any]] = solara.use_reactive({})
+    found, _ = panel.computed(lambda: session.counts(name), [name, session.scenario], "changing")
+    if found is None:
+        return
+    levels = found.groupby("level")
+    sizes = [levels["group"].nunique(), levels["people"].min(), levels["people"].max()]
+    rows = [[level, *(f"{each[level]:,}" for each in sizes)] for level in range(len(sizes[0]))]
+    panel.table(
+        panel.t("levels", column=name), [panel.t(key) for key in ("level", "groups", "smallest", "largest")], rows
+    )
+    last = len(rows) - 1
+    if last < 2:
+        panel.text("nothing_to_edit")
+        return
+    first = next((level for level in range(1, last) if sizes[0][level] <= _MOST_GROUPS), last - 1)
+    given = {"level": first, "groups": (), "values": (), "name": "", "points": "", **state.value}
+    level, groups, values = min(int(given["level"]), last - 1), given["groups"], given["values"]
+    labels = found.loc[found["level"] == level, "group"].tolist()
+    to, below = given.get("to", labels[0]), found[found["level"] == level - 1]
+    merged = below.loc[below["above"].isin(groups), "group"].tolist()
+    edits: dict[str, Callable[[Hierarchy], Hierarchy]] = {
+        "merge": lambda each: each.regroup(level, merged, given["name"] or " or ".join(groups)),
+        "move": lambda each: each.regroup(level, values, to),
+        "cut": lambda each: each.cut(level, _whole_numbers(given["points"])),
+    }
+
+    def edit(key: str, change: Callable[[Hierarchy], Hierarchy]) -> None:
+        panel.act(key, lambda: session.edit_hierarchy(name, change))
+        state.set({"level": level})
+
+    def change(key: str, value: Any) -> None:
+        if key in edits:
+            edit(key, edits[key])
+        else:
+            state.set({**given, key: value})
+
+    def of_tree(sent: Change) -> None:
+        if "to" in sent:
+            edit("move", lambda each: each.regroup(level, [sent["value"]], sent["to"]))
+        else:
+            kept, label = given[sent["of"]], sent["label"]
+            state.set({**given, sent["of"]: tuple(set(kept) ^ {label})})
+
+    panel.form([panel.select("level", str(level), [str(each) for each in range(1, last)])], change)
+    panel.text("tree_help", "help")
+    shown = {"label": panel.t("tree", level=level), "chosen": groups, "values": values}
+    tree(shown={**shown, "groups": _groups(panel, found, level)}, event_send=of_tree)
+    fields = [
+        panel.field("name", given["name"]),
+        panel.button("merge", disabled=len(groups) < 2),
+        panel.select("to", to, labels),
+        panel.button("move", disabled=not values),
+    ]
+    if all(map(str.isdecimal, filter(None, found.loc[found["level"] == 0, "group"]))):
+        fields += [panel.field("points", given["points"]), panel.button("cut", disabled=not given["points"])]
+    panel.form(fields, change, "edit")
+
+
+def _groups(panel: Panel, found: pd.DataFrame, level: int) -> list[dict[str, Any]]:
+    """Return the groups of a level, each with the groups of the level below, for ``tree.vue``."""
+    below, groups = found[found["level"] == level - 1], []
+    for label, values, people in found.loc[found["level"] == level, ["group", "values", "people"]].to_numpy():
+        inside = below.loc[below["above"] == label, ["group", "people"]].to_numpy()[:_MOST_VALUES]
+        shown = [{"label": value, "note": panel.t("records", records=f"{own:,}")} for value, own in inside]
+        note = panel.t("group_note", values=f"{values:,}", records=f"{people:,}")
+        groups.append({"label": label, "note": note, "values": shown})
+    return groups
+
+
+def _whole_numbers(written: str) -> Sequence[int]:
+    """Return the whole numbers in a text, which are separated by commas.
+
+    Raises
+    ------
+    InputError
+        If a part of the text is none.
+    """
+    try:
+        return [int(part) for part in written.split(",")]
+    except ValueError:
+        raise InputError("not whole numbers", found=written, expected="numbers such as 0, 18, 65") from None

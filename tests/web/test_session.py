@@ -1,0 +1,198 @@
+"""The session of the page: a folder with every choice, without a browser."""
+
+import string
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("solara")
+import reidsim
+from reidsim.core.errors import InputError
+from reidsim.core.files import bundled_names, read_toml, resolve
+from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, QUASI, ROLES, SENSITIVE, roles_of, with_roles
+from reidsim.engine.exploration import Superseded
+from reidsim.engine.scenario import Scenario
+from reidsim.web.page import STEPS, closed
+from reidsim.web.parts import LANGUAGES, strings
+from reidsim.web.session import Session, offer, session_of
+
+
+@pytest.fixture
+def session(tmp_path):
+    rng = np.random.default_rng(7)
+    table = {"age": rng.integers(20, 60, 300), "sex": rng.choice(["F", "M"], 300)}
+    table |= {"zip": rng.choice(["37203", "37211"], 300), "illness": rng.choice(["I10", "E11", "J45"], 300)}
+    opened = Session(tmp_path, is_temporary=True)
+    path = opened.place_for("../../etc/my stays.csv")
+    assert path == tmp_path / "uploads/my-stays.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    opened.take(path)
+    return opened
+
+
+def test_strings_of_all_languages_have_the_same_keys_and_values():
+    (first, *others) = (strings(code) for code in LANGUAGES)
+
+    def named(section):
+        return {
+            key: {name for _, name, _, _ in string.Formatter().parse(text) if name} for key, text in section.items()
+        }
+
+    assert set(STEPS) < set(first)
+    for other in others:
+        assert {key: named(section) for key, section in other.items()} == {k: named(each) for k, each in first.items()}
+    assert tuple(first["roles"]) == ROLES
+
+
+def test_every_choice_is_in_the_scenario_and_is_read_again(session):
+    session.set_role("illness", SENSITIVE)
+    session.set_role("zip", LEFT_OUT)
+    session.keep("zip", "share", True)
+    session.keep("zip", "reason", "never printed")
+    session.change({"economics.loss": 500, "publisher.max_risk": 0.2})
+    session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:10], "young"))
+    content = session.required.content
+    assert (content["publisher"]["sensitive"], content["publisher"]["l_diversity"]) == (["illness"], 2)
+    assert content["kept"]["zip"] == {"share": True, "known_to": "nobody", "reason": "never printed"}
+    again = Session(session.folder, is_temporary=True)
+    assert again.required == session.required
+    assert again.roles() == session.roles() == {"age": QUASI, "sex": QUASI, "zip": KEPT, "illness": SENSITIVE}
+    assert "young" in again.hierarchy("age").labels[1]
+    assert again.columns().set_index("column")["role"].to_dict() == session.roles()
+    assert closed(again) == {}
+
+
+def test_any_column_may_be_a_direct_identifier_which_is_not_kept(session):
+    session.set_role("illness", DIRECT)
+    assert Session(session.folder, is_temporary=True).columns().set_index("column")["role"]["illness"] == DIRECT
+    results = session.solve().save(session.folder / "results")
+    with pytest.raises(InputError, match="a direct identifier"):
+        reidsim.share(results, "no-attack", keep=["illness"])
+    session.set_role("illness", KEPT)
+    assert session.required.content["kept"] == {"illness": {"share": True}}
+
+
+def test_roles_are_written_as_they_are_read_and_other_declarations_stay():
+    reason = {"known_to": "nobody", "reason": "never printed"}
+    content = {
+        "release": {"path": "a.csv", "person": ["a", "b"], "weight": "w"},
+        "attributes": {"age": {}},
+        "publisher": {"k": 3, "sensitive": "c", "t_closeness": 0.2},
+        "kept": {"c": {"share": True}, "d": {"known_to": "everyone"}, "e": reason},
+    }
+    roles = roles_of(content)
+    assert with_roles(content, roles) == {**content, "publisher": {**content["publisher"], "sensitive": ["c"]}}
+    without = with_roles(content, {**roles, "c": LEFT_OUT, "d": KEPT})
+    assert (without["publisher"], without["kept"]) == ({"k": 3}, {"d": {"share": True}, "e": reason})
+
+
+def test_populations_are_offered_and_no_other_recipes():
+    groups = read_toml(resources.files("reidsim.web") / "fields.toml")
+    recipes = {name: read_toml(resolve(name, "populations", "population")) for name in bundled_names("populations")}
+    populations = [
+        name for name, each in recipes.items() if each["kind"] in ("counts", "census-cells", "attribute-model")
+    ]
+    assert groups["adversary"]["population.recipe"]["options"] == ["", *populations]
+
+
+def test_a_refused_change_leaves_the_scenario(session):
+    before, text = session.required, (session.folder / "scenario.toml").read_text()
+    for change in (
+        lambda: session.change({"economics.loss": -1}),
+        lambda: session.set_population("ystr-genealogy"),
+        lambda: session.edit_hierarchy("age", lambda each: each.regroup(9, [], "none")),
+    ):
+        with pytest.raises(InputError):
+            change()
+        assert session.required is before
+        assert (session.folder / "scenario.toml").read_text() == text
+
+
+def test_a_population_counts_groups_and_is_removed_again(session):
+    session.set_population("tennessee-2010")
+    assert session.required.content["adversary"]["risk"] == "journalist"
+    assert session.required.content["attributes"]["sex"]["values"] == {"F": "Female", "M": "Male"}
+    session.change({"resources.list": {"kind": "broker-file", "coverage": 0.5}, "adversary.holds": ["list"]})
+    assert session.solve().summary.loc["no-protection", "risk"] < 0.5
+    with pytest.raises(InputError, match="population"):
+        session.set_population(None)
+    session.change({"resources.list": None, "adversary.holds": None})
+    session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:30], "young"))
+    session.set_population(None)
+    # The edited hierarchy has all ages of the file; that of sex has other values, and is drafted again.
+    assert session.hierarchy("age").labels[1][0] == "young"
+    assert session.hierarchy("sex").labels[0] == ("F", "M")
+    assert session.required.content["adversary"]["risk"] == "prosecutor"
+    assert set(session.attributes) == {"age", "sex", "zip"}
+
+
+def test_a_hierarchy_that_lacks_values_closes_the_next_steps(session):
+    path = session.place_for("ages.csv", "hierarchies")
+    path.write_text("".join(f"{age};{age // 10}0s\n" for age in range(20, 50)))
+    session.read_hierarchy("age", path)
+    missing = session.uncovered()["age"]
+    assert set(missing) == {str(age) for age in range(50, 60)}
+    assert set(closed(session)) == {"game", "share"}
+    path = session.place_for("ages.csv", "hierarchies")
+    path.write_text("".join(f"{age};{age // 10}0s\n" for age in range(20, 60)))
+    session.read_hierarchy("age", path)
+    assert closed(session) == {}
+    split = session.place_for("ages.csv", "hierarchies")
+    split.write_text("".join(f"{age};{age // 10}0s;{age % 2}\n" for age in range(20, 60)))
+    before = session.required
+    with pytest.raises(InputError, match="nested"):
+        session.read_hierarchy("age", split)
+    assert session.required.content == before.content
+
+
+def test_the_newest_change_stops_an_older_computation(session, monkeypatch):
+    original = session.holding
+
+    def arriving(scenario):
+        session._newest += 1
+        return original(scenario)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session, "holding", arriving)
+        with pytest.raises(Superseded):
+            session.solve()
+    assert session.solve().summary.loc["no-attack", "share_attacked"] == 0
+
+
+def test_a_release_is_written_or_refused_as_by_the_command(session):
+    with pytest.raises(InputError, match="not written: under policy 'no-protection' the risk of"):
+        session.write_release("no-protection", {})
+    session.keep("illness", "share", True)
+    with pytest.raises(InputError, match="not written: kept columns single out people"):
+        session.write_release("no-protection", {})
+    assert session.written() == []
+    session.keep("illness", "reason", "coded after the stay")
+    policy, _ = session.recommended()
+    session.write_release(policy, {"decider": "Ada Moss"})
+    assert {name.rpartition("/")[2] for name in session.written()} >= {"shared.csv", "shared.csv.json", "report.pdf"}
+    assert "illness alone singles out" in session.summary()
+    assert not list(session.folder.glob(".shared"))
+    (session.folder / "own.txt").write_text("not of the session")
+    session.remove()
+    assert [path.name for path in session.folder.rglob("*") if path.is_file()] == ["own.txt"]
+
+
+def test_sessions_of_browsers_are_separate():
+    offer(Scenario.load("market"))
+    first, second = session_of("a"), session_of("b")
+    assert first is session_of("a")
+    assert first.folder != second.folder
+    assert (first.first_step, set(closed(first))) == ("game", {"file", "columns", "hierarchies", "share"})
+    offer()
+    assert not first.folder.exists()
+
+
+def test_a_folder_that_is_no_session_is_refused(tmp_path, session):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/letter.txt").write_text("private")
+    with pytest.raises(InputError, match="not the folder of a session"):
+        offer(None, tmp_path / "other")
+    with pytest.raises(InputError, match="no such file"):
+        session.inside("../other/letter.txt")
