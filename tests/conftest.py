@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,26 @@ def pytest_configure(config):
 def no_registered_parts(monkeypatch):
     """Forget after each test the parts that it registers."""
     monkeypatch.setattr("reidsim.core.registry._REGISTERED", {})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_scanned_once():
+    """Scan the installed packages again only if other packages are on the path.
+
+    A scan takes half a second, and the package repeats it for each new `sys.path`, which many tests extend by a folder
+    of modules.
+    """
+    scanned = {}
+
+    def scan():
+        found = tuple(path for folder in sys.path for path in Path(folder).glob("*.*-info"))
+        if found not in scanned:
+            scanned[found] = packages_distributions()
+        return scanned[found]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reidsim.scenarios.registry.packages_distributions", scan)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

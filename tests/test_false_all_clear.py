@@ -113,7 +113,7 @@ def fits(cell, value):
     return cell.rstrip("*") != cell and value.startswith(cell.rstrip("*")) and len(cell) == len(value)
 
 
-@examples(500)
+@examples(500, fast=4)
 @given(data=st.data())
 def test_whatever_is_shared_nobody_is_above_the_limit(data):
     """Compare every person with every row of the file, independently of the package."""

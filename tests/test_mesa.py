@@ -13,10 +13,11 @@ import mesa
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mesa.agent import AgentSet
 from pages import DOCS, blocks_of
+from tiers import examples
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
@@ -222,7 +223,7 @@ def test_a_user_may_change_a_schedule_for_the_next_round():
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=10, max_size=10), min_size=1, max_size=4))
-@settings(max_examples=15, deadline=None)
+@examples(15, fast=5)
 def test_the_risks_of_data_subjects_sum_to_the_breaches(rounds):
     class Curious(reidsim.model):
         def attack(self):

@@ -302,7 +302,7 @@ CELLS = st.one_of(
 )
 
 
-@examples(15)
+@examples(15, fast=5)
 @given(
     st.lists(st.text(min_size=1, max_size=6), min_size=2, max_size=5),
     st.lists(st.lists(CELLS, min_size=5, max_size=5), min_size=2, max_size=12),

@@ -39,9 +39,12 @@ def choose(*, deep: bool, most: int | None = None) -> None:
     settings.load_profile("fewer" if deep and most is not None else _chosen)
 
 
-def examples(number: int) -> settings:
-    """Return a property's settings: `number` examples in the deep tier, else <= 10."""
-    most = FAST_EXAMPLES if _chosen == "fast" else number if _most is None else _most
+def examples(number: int, *, fast: int = FAST_EXAMPLES) -> settings:
+    """Return a property's settings: `number` examples in the deep tier, at most `fast` in the fast one.
+
+    `fast` is lower for properties whose examples take more than a twentieth of a second.
+    """
+    most = fast if _chosen == "fast" else number if _most is None else _most
     return settings(max_examples=min(number, most))
 
 

@@ -30,7 +30,7 @@ CHAINS = ("two-stage", "neighbour", "three-stage")
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-@examples(40)
+@examples(40, fast=4)
 @given(data=st.data())
 def test_replies_equal_plain_loops(chain, data):
     """Compare attack, true and believed success and price of every strategy."""
@@ -69,7 +69,7 @@ def test_compiled_two_stage_attack_equals_the_chain(chain, data):
             assert reply.believed == pytest.approx(response.believed_success[i], rel=1e-12)
 
 
-@examples(10)
+@examples(10, fast=5)
 @given(data=st.data(), most=st.sampled_from([1, 300, 6_000_000]))
 def test_what_was_inferred_before_changes_no_reply(data, most):
     """Cached inferences are shared between adversaries who differ in other parameters.

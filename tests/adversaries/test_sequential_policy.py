@@ -91,7 +91,7 @@ def test_nobody_is_exploited_by_an_adversary_who_is_indifferent():
 
 
 @given(attack=attacks(dearest=0.1))
-@examples(60)
+@examples(60, fast=4)
 def test_larger_groups_are_never_worth_more_and_the_table_ends_where_nothing_is_left(attack):
     paper = paper_of(attack)
     worth = np.array([paper.v_start(g) for g in range(1, 65)])

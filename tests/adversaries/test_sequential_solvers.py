@@ -97,7 +97,7 @@ def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(s
     n=st.sampled_from([3, 30, 10**6]),
     means=st.lists(st.floats(-4, 0.5).map(lambda x: 10**x), min_size=1, max_size=4),
 )
-@examples(6)
+@examples(6, fast=4)
 def test_linear_programs_and_backward_induction_plan_the_same_for_unknown_groups(solver, attack, n, means):
     # Only an attack that stops at some size can be planned for the up to 80 people of the belief.
     attack = replace(attack, exploit_cost=max(attack.exploit_cost, attack.gain / 4), max_penalties=1)

@@ -39,7 +39,7 @@ MISTAKEN = {"beliefs.loss": 3.0, "beliefs.gain": 50.0, "beliefs.cost": 2.0}
     solver=st.sampled_from(["backward-induction", "branch-and-bound"]),
     beliefs=st.sampled_from([{}, MISTAKEN]),
 )
-@examples(5)
+@examples(5, fast=4)
 def test_agents_of_one_round_equal_the_analytic_game(small, solver, beliefs):
     with tempfile.TemporaryDirectory() as folder:
         path = write_scenario(folder, small, policies=POLICIES, solver=solver)

@@ -92,7 +92,7 @@ def test_forms_that_do_not_tell_cannot_be_remembered(town, setting_of_small):
 # Masking.
 
 
-@examples(40)
+@examples(40, fast=5)
 @given(small_worlds(levels=True), st.data())
 def test_masked_records_show_whatever_was_shown_once(world, data):
     game, space = world.game.record_game, world.space

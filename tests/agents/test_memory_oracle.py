@@ -179,7 +179,7 @@ LEAVE = ([(20, "F"), (21, "F"), (22, "F")], OTHERS, [(0, 1), (0, 4), (0, 1)], SM
 COMES = ([(20, "F"), (21, "F"), (22, "F")], OTHERS, [(0, 2), (0, 4), (1, 1)], SMALL, "prosecutor")
 
 
-@examples(400)
+@examples(400, fast=4)
 @example(LEAVE)
 @example(COMES)
 @given(worlds())
@@ -195,7 +195,7 @@ def test_waves_agree_with_a_program_written_from_the_documentation(tmp_path_fact
             require_same(found, plain.play([p for p, (first, end) in enumerate(spans) if first <= wave < end]))
 
 
-@examples(400)
+@examples(400, fast=4)
 @given(worlds(), st.integers(0, 1000))
 def test_rounds_agree_with_a_program_written_from_the_documentation(tmp_path_factory, world, seed):
     """People join and leave by their own decisions; the model supplies participation."""

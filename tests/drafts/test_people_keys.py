@@ -149,7 +149,7 @@ def test_a_pair_of_columns_counts_people_in_the_run(tmp_path):
         results[0].share("no-attack", path=tmp_path / "shared.csv", keep=["pat_nr"])
 
 
-@examples(25)
+@examples(25, fast=4)
 @given(
     people=st.integers(60, 100),
     rows=st.integers(2, 6),

@@ -71,7 +71,7 @@ def worlds(draw):
 
 
 @given(worlds())
-@examples(8)
+@examples(8, fast=5)
 def test_every_day_gets_what_enumeration_of_its_lattice_gives(tmp_path_factory, drawn):
     path = write_world(tmp_path_factory.mktemp("world"), drawn["cases"], drawn["forecast"])
     overrides = {

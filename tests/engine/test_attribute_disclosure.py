@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("hospital")
 
 
-@examples(80)
+@examples(80, fast=4)
 @given(
     st.booleans().flatmap(any_hospital),
     st.sampled_from(["backward-induction", "branch-and-bound"]),
@@ -54,7 +54,7 @@ def test_each_person_gets_its_best_admissible_generalization(folder, hospital, s
             assert (found["strategy"] == "withheld").tolist() == [node is None for _, node in expected]
 
 
-@examples(40)
+@examples(40, fast=4)
 @given(
     st.booleans().flatmap(any_hospital),
     st.sampled_from([0.0, 0.3, 1.0]),
@@ -75,7 +75,7 @@ def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_supp
     assert result.summary["utility"]["k-anonymity"] == pytest.approx(expected or 0.0, abs=1e-9)
 
 
-@examples(40)
+@examples(40, fast=4)
 @given(st.booleans().flatmap(lambda persons: hospitals(persons=persons)))
 def test_policies_that_choose_release_nothing_beyond_the_limits(folder, hospital):
     policies = ["record-level", "full-domain", "opt-in", "k-anonymity", "anytime"]
@@ -211,7 +211,7 @@ def test_a_person_counts_once_for_each_value_in_a_shared_file(tmp_path):
         reidsim.run(ward.write(tmp_path, 'policies = ["basic"]', 'direction = "both"'))
 
 
-@examples(30)
+@examples(30, fast=4)
 @given(hospitals(), st.sampled_from(["person", "both"]))
 def test_files_planned_for_people_who_are_looked_up_are_within_the_limits(folder, hospital, direction):
     policies = ["basic", "opt-in"]

@@ -87,7 +87,7 @@ def played(tmp_path_factory):
     return play
 
 
-@examples(50)
+@examples(50, fast=5)
 @given(RECORDS, PLANNERS, st.sampled_from([5, 20, 25]), st.sampled_from([0, 3]))
 def test_one_adversary(played, records, planner, cost, rounds):
     """Rounds of agents are equally likely cases."""

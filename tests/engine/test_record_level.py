@@ -52,7 +52,7 @@ def assert_measures_are(row, expected, small):
     solver=st.sampled_from(["backward-induction", "branch-and-bound"]),
     risk=st.sampled_from(["journalist", "prosecutor"]),
 )
-@examples(60)
+@examples(60, fast=5)
 def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver, risk):
     """Under prosecutor risk, groups are counted in the released records."""
     with study_of(small, policies=POLICIES, solver=solver, risk=risk) as study:
@@ -66,7 +66,7 @@ def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver,
 
 
 @given(small=releases(), data=st.data())
-@examples(40)
+@examples(40, fast=5)
 def test_a_publisher_with_beliefs_chooses_by_them_and_is_paid_by_the_truth(small, data):
     believed = {name: data.draw(amounts) for name in data.draw(st.sets(st.sampled_from(["loss", "gain", "cost"])))}
     more = "[beliefs]\n" + "".join(f"{name} = {amount!r}\n" for name, amount in believed.items())
@@ -93,7 +93,7 @@ def assert_row_is_the_papers(row, small, i, g):
 
 
 @given(small=releases())
-@examples(25)
+@examples(25, fast=5)
 def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
     policies = ["no-attack", "no-protection"]
     with study_of(small, policies=policies) as study:
@@ -142,7 +142,7 @@ def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path)
 
 
 @given(small=releases())
-@examples(25)
+@examples(25, fast=5)
 def test_the_whole_strategy_space_of_a_record_is_listed_with_both_payoffs(small):
     pairs = list(zip(small.names, small.records[0], strict=True))
     record = ", ".join(f'{name} = "{name}{value}"' for name, value in pairs)
@@ -158,7 +158,7 @@ def test_the_whole_strategy_space_of_a_record_is_listed_with_both_payoffs(small)
 
 
 @given(small=releases())
-@examples(25)
+@examples(25, fast=5)
 def test_deviations_compare_lattice_search_with_the_optimum(small):
     with study_of(small, policies=["basic"], solver="lattice-search") as study:
         found = TABLES.further_measures(study, equilibria_of(play(study))).loc["basic"]

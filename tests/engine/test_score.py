@@ -134,7 +134,7 @@ def written(values, kind):
     return "{" + ", ".join(map(str, values)) + "}"
 
 
-@examples(40)
+@examples(40, fast=5)
 @given(st.integers(0, 10_000), st.sampled_from(["prosecutor", "journalist"]))
 def test_any_sets_are_counted_one_by_one(tmp_path_factory, seed, risk):
     folder = tmp_path_factory.mktemp("sets")

@@ -115,7 +115,7 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
     assert checked > len(values) / 2
 
 
-@examples(6)
+@examples(6, fast=4)
 @given(st.data(), st.sampled_from(KEYS), st.booleans())
 def test_intervals_name_the_best_policies_at_every_value(tmp_path_factory, data, key, link):
     small = data.draw(releases())
@@ -174,14 +174,18 @@ def test_the_safer_of_equally_good_policies_is_named(clinic):
     assert last["risk"] == 0
 
 
+FEW_POLICIES = {"beliefs__cost": 60, "publisher__policies": ["no-protection", "full-domain"]}
+
+
 @pytest.mark.parametrize(
     ("more", "reason"),
     cases(
         [
             ({"publisher__policies": ["full-domain", "local-recoding"]}, "policy local-recoding is a search"),
             ({"beliefs__cost": 60}, "plans use beliefs"),
+            (FEW_POLICIES, "plans use beliefs"),
         ],
-        [({"beliefs__cost": 60}, "plans use beliefs")],
+        [(FEW_POLICIES, "plans use beliefs")],
     ),
 )
 def test_switches_without_an_envelope_are_found_by_halving(clinic, more, reason):

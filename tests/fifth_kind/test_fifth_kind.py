@@ -98,8 +98,8 @@ def test_agents_of_several_types_meet_its_records(scenario):
 
 def test_its_report_has_the_question_of_its_own_template(scenario):
     result = reidsim.run(scenario, allow_code=True)
-    assert "A study of the kind <code>withholding:WITHHOLDING</code>." in result.report().html
+    assert "A study of the kind <code>withholding:WITHHOLDING</code>." in result.report(break_even=False).html
     Path("question.jinja").write_text(
         "{% call w.item() %}{{ content.sizes|length }} records, <{{ run.name }}>?{% endcall %}"
     )
-    assert "<li>5 records, <few>?</li>" in result.report().html
+    assert "<li>5 records, <few>?</li>" in result.report(break_even=False).html

@@ -202,7 +202,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@examples(30)
+@examples(30, fast=4)
 @given(levels=st.booleans(), no_attack=st.booleans(), data=st.data())
 def test_solvers_equal_plain_loops_over_all_strategies(kind, levels, no_attack, data):
     """Compare strategies and payoffs of every target; the oracle computes the weights."""

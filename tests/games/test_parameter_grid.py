@@ -28,7 +28,7 @@ def points_of(draw, small):
 
 
 @given(small=small_games(same_money=True), data=st.data())
-@examples(100)
+@examples(100, fast=5)
 def test_every_point_is_the_game_solved_there(small, data):
     money = [data.draw(points_of(small)) for _ in range(3)]
     minimum = small.minimum_numbers()

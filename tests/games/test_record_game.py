@@ -22,7 +22,7 @@ def solve(small, **constraint):
 
 
 @given(small=small_games(), factor=factors)
-@examples(80)
+@examples(80, fast=5)
 def test_the_unit_of_money_changes_no_strategy(small, factor):
     scaled = small.scaled(factor)
     for constraint in (Constraint(), Constraint(no_attack=True), Constraint(minimum=small.minimum_numbers())):

@@ -92,7 +92,7 @@ def small_settings(draw):
 
 
 @given(setting=small_settings())
-@examples(150)
+@examples(150, fast=5)
 def test_the_publishers_best_reply_is_that_of_trying_every_strategy(setting):
     outcomes, clear = setting.worked_out()
     assume(clear)

@@ -84,7 +84,7 @@ def best_by_hand(own, attacks, weights, together, no_attack):
 @pytest.mark.parametrize(
     "options", [{}, {"levels": True}, {"chain": "neighbour"}, {"supported": True, "levels": True}], ids=str
 )
-@examples(12)
+@examples(12, fast=4)
 @given(no_attack=st.booleans(), data=st.data())
 def test_the_best_masking_is_that_of_trying_all(options, no_attack, data):
     _, game, plain = worlds = data.draw(worlds_of_types(most_targets=2, **options))
@@ -101,7 +101,7 @@ def test_the_best_masking_is_that_of_trying_all(options, no_attack, data):
 
 
 @given(worlds_of_types(levels=True), st.booleans(), st.booleans())
-@examples(15)
+@examples(15, fast=5)
 def test_it_is_branch_and_bound_where_worth_and_amounts_differ_by_record(worlds, no_attack, with_nobody):
     game = worlds[1]
     space, n = game.space, game.n_records
@@ -179,7 +179,7 @@ def test_who_looks_at_few_attributes_is_played_as_by_branch_and_bound(no_attack,
     np.testing.assert_array_equal(found.strategies, best.strategies)
 
 
-@examples(12)
+@examples(12, fast=4)
 @given(data=st.data())
 def test_who_remembers_is_played_as_by_branch_and_bound(data):
     world, game, _ = data.draw(worlds_of_types(chain="two-stage"))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
@@ -63,7 +63,7 @@ def assert_outcomes_are_the_papers(small, choice, expected):
 
 
 @given(small=st.one_of(small_games(), small_games(mistaken_adversary=True)))
-@settings(max_examples=max(16, examples(80).max_examples))
+@examples(80)
 def test_solvers_are_the_papers_algorithms(small):
     constraints = constraints_of(small)
     for name, constraint in constraints.items():

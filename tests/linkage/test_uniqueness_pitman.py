@@ -80,7 +80,7 @@ def test_uniques_are_those_of_other_programs(vector, population):
 
 
 @given(sample=ordinary_samples, parameters=parameters, step=st.sampled_from([1e-3, 1e-2, 0.1, 0.5]))
-@examples(150)
+@examples(150, fast=4)
 def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
     sizes = as_mapping(sample)
     theta, a = fitted(sample)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from labels import by_label
+from tiers import examples
 
 from reidsim.core.errors import InputError
 from reidsim.populations import census
@@ -257,6 +258,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
+@examples(60, fast=5)
 @given(
     rows=st.lists(ROWS, max_size=25),
     layout=st.sampled_from(list(LAYOUTS.values())),

@@ -95,7 +95,7 @@ def expected(target, people, shared, adversaries, economics):
 
 
 @given(world=worlds(), solver=st.sampled_from(["best-first", "backward-induction"]))
-@examples(60)
+@examples(60, fast=5)
 def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, world, solver):
     targets, people, adversaries, economics = world
     sections = [section(name, **each) for name, each in adversaries.items()]

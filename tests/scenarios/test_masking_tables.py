@@ -40,7 +40,7 @@ def numbered(study):
 # Draws.
 
 
-@examples(6)
+@examples(6, fast=5)
 @given(
     n_targets=st.integers(1, 60),
     n_registry=st.integers(60, 2_000),

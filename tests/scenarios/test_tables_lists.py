@@ -100,7 +100,7 @@ def candidates(study, name, record, strategy):
     return len(found), bool(own)
 
 
-@examples(20)
+@examples(20, fast=4)
 @given(
     seed=st.integers(0, 1000), together=st.sampled_from((0.0, 0.6)),
     held=st.permutations(["voters", "file", "posts"]), most=st.integers(1, 3),

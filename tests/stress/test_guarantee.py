@@ -26,7 +26,7 @@ def broken(study, strategies, safe, economics):
     return bool((outcome.attacked & safe).any())
 
 
-@examples(40)
+@examples(40, fast=5)
 @given(releases())
 def test_errors_are_the_smallest_that_the_game_itself_says(small):
     """A slightly larger error breaks the guarantee, a smaller one does not.

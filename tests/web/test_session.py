@@ -22,8 +22,9 @@ from reidsim.web.session import Session, offer, session_of
 @pytest.fixture
 def session(tmp_path):
     rng = np.random.default_rng(7)
-    table = {"age": rng.integers(20, 60, 300), "sex": rng.choice(["F", "M"], 300)}
-    table |= {"zip": rng.choice(["37203", "37211"], 300), "illness": rng.choice(["I10", "E11", "J45"], 300)}
+    # Every age from 20 to 59 occurs twice.
+    table = {"age": np.arange(80) % 40 + 20, "sex": rng.choice(["F", "M"], 80)}
+    table |= {"zip": rng.choice(["37203", "37211"], 80), "illness": rng.choice(["I10", "E11", "J45"], 80)}
     opened = Session(tmp_path, is_temporary=True)
     path = opened.place_for("../../etc/my stays.csv")
     assert path == tmp_path / "uploads/my-stays.csv"
@@ -114,7 +115,7 @@ def test_a_population_counts_groups_and_is_removed_again(session):
     session.set_population("tennessee-2010")
     assert session.required.content["adversary"]["risk"] == "journalist"
     assert session.required.content["attributes"]["sex"]["values"] == {"F": "Female", "M": "Male"}
-    session.change({"resources.list": {"kind": "broker-file", "coverage": 0.5}, "adversary.holds": ["list"]})
+    session.change({"resources.list": {"kind": "broker-file", "coverage": 0.01}, "adversary.holds": ["list"]})
     assert session.solve().summary.loc["no-protection", "risk"] < 0.5
     with pytest.raises(InputError, match="population"):
         session.set_population(None)

@@ -124,7 +124,9 @@ def people_to_marry(sexes, birth_years, wealth, ranks, room):
 
 def marriage_rules(*rules):
     """Return rules for marriages in which every couple has one child; rules of births have no effect."""
-    return Rules(*rules, np.array([1.0]), *[np.array([1.0])] * 2, 0, *[np.array([1])] * 2, *[np.array([1.0])] * 2)
+    return Rules(
+        *rules, np.array([1.0]), np.array([1]), np.array([1.0]), 0, *[np.array([1])] * 2, *[np.array([1.0])] * 2
+    )
 
 
 def test_who_marries_whom():

@@ -166,12 +166,12 @@ def test_what_a_table_shared_may_not_be_is_an_error(result, tmp_path):
 
 
 def test_a_report_is_one_page(result, tmp_path):
-    page = result.report(tmp_path / "clinic.html")
+    page = result.report(tmp_path / "clinic.html", break_even=False)
     assert page.html == (tmp_path / "clinic.html").read_text(encoding="utf-8")
     assert page._repr_html_().startswith("<iframe srcdoc=")
     assert "<html" not in page._repr_html_()
     result.save(tmp_path / "out")
-    assert reidsim.report(tmp_path / "out").html.count("<table") == page.html.count("<table")
+    assert reidsim.report(tmp_path / "out", break_even=False).html.count("<table") == page.html.count("<table")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from test_registered_parts import EXAMPLES
+from tiers import examples
 
 import reidsim
 
@@ -155,10 +156,10 @@ def test_a_measure_is_in_summaries_sweeps_rounds_reports_and_stored_results(tmp_
     assert result.summary["highest_risk"].to_dict() == expected.max().to_dict()
     np.testing.assert_array_equal(payoffs(scenario.rounds(2), "highest_risk"), result.summary["highest_risk"])
     assert scenario.sweep(loss=[1, 60]).summary["highest_risk"].notna().all()
-    assert "Highest risk" in result.report().html
+    assert "Highest risk" in result.report(break_even=False).html
     result.save(tmp_path / "out")
     reidsim.core.registry._REGISTERED.clear()
-    assert "Highest risk" in reidsim.report(tmp_path / "out").html
+    assert "Highest risk" in reidsim.report(tmp_path / "out", break_even=False).html
     assert "highest_risk" not in scenario_of(adversary=None, policies=["basic"]).run().summary
 
 
@@ -196,6 +197,7 @@ class Named(Level):
 AMOUNTS, CLASSES = st.floats(1, 100), st.sampled_from([Persistent, Tried])
 
 
+@examples(60, fast=5)
 @given(own=CLASSES, gain=AMOUNTS, cost=AMOUNTS, tries=st.floats(1, 5), share=st.floats(0, 1))
 def test_parts_with_arguments_are_equal_after_saving(own, gain, cost, tries, share):
     scenario = scenario_of(

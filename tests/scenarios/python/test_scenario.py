@@ -16,7 +16,7 @@ import pytest
 from fuzz_scenarios import make_scenario
 from hypothesis import given
 from hypothesis import strategies as st
-from tiers import cases
+from tiers import cases, examples
 
 import reidsim
 from reidsim.core.files import bundled_names
@@ -112,6 +112,7 @@ def test_a_scenario_of_tables_is_that_of_a_file_written_by_hand(tmp_path):
 LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
 
 
+@examples(60, fast=4)
 @given(
     labels=st.lists(LABELS, min_size=2, max_size=6, unique=True),
     name=LABELS.filter(lambda text: text not in ("record", "policy", "strategy", "attacked", "utility")),
