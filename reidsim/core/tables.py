@@ -362,15 +362,19 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
     return max(DELIMITERS, key=columns)
 
 
-def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
-    """Return a line of delimited text with its line end.
-
-    Cells with delimiters, quotation marks or line breaks are in quotation marks, and so is a single empty cell.
-    """
+def quoted_cells(cells: Iterable[str], delimiter: str = ",") -> list[str]:
+    """Return cells of delimited text, in quotation marks if they have delimiters, quotation marks or line breaks."""
     special = re.compile(f'[{re.escape(delimiter)}"\r\n]')
-    quoted = ['"' + cell.replace('"', '""') + '"' if special.search(cell) else cell for cell in cells]
+    return ['"' + cell.replace('"', '""') + '"' if special.search(cell) else cell for cell in cells]
+
+
+def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
+    """Return a line of delimited text with its line end; see `quoted_cells`.
+
+    A single empty cell is in quotation marks too.
+    """
     # A line without any character would not count as a row.
-    return (delimiter.join(quoted) or '""') + "\n"
+    return (delimiter.join(quoted_cells(cells, delimiter)) or '""') + "\n"
 
 
 def require_columns(

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import compute
 
 from reidsim.core.errors import InputError, listed, locating, refuse_rows
 from reidsim.core.files import not_written, read_json, require_new_file, unfinished_beside, write_new_file
@@ -22,6 +24,7 @@ from reidsim.core.tables import (
     delimited_line,
     library_of,
     native_table,
+    quoted_cells,
     read_table,
     refuse_encoding_of_types,
     require_columns,
@@ -220,8 +223,17 @@ def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
 
     Cells are quoted only if necessary.
     """
-    rows = [map(str, table.columns), *table.itertuples(index=False, name=None)]
-    return "".join(delimited_line(row, delimiter) for row in rows).encode()
+    lines = [delimited_line(map(str, table.columns), delimiter)]
+    if len(table):
+        columns = []
+        for name in table.columns:
+            # A column has few different values.
+            codes, values = pd.factorize(table[name])
+            columns.append(pa.array(quoted_cells(values, delimiter), pa.string()).take(pa.array(codes)))
+        # A line without any character would not count as a row.
+        rows = compute.binary_join_element_wise(*columns, delimiter).to_pylist()
+        lines += [(row or '""') + "\n" for row in rows]
+    return "".join(lines).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
