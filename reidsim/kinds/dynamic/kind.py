@@ -563,8 +563,7 @@ def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
         return None
     with locating(where=f"{key}.recipe"):
         people = people_named(section.recipe, loaded).marginal(tuple(loaded.scenario.attributes))
-        expected = not np.issubdtype(people.counts.dtype, np.integer)
-        refuse_first((expected, "the population has expected counts", None, people.name, "whole numbers of people"))
+        people.whole_counts("the population has expected counts")
     return people
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.core.errors import InputError, listed, locating, refuse_rows
-from reidsim.core.files import not_written, read_json, require_new_file, unfinished_beside, write_new_file
+from reidsim.core.errors import InputError, listed, locating, not_written, refuse_rows
+from reidsim.core.files import read_json, require_new_file, unfinished_beside, write_new_file
 from reidsim.core.tables import (
     as_file,
     delimited_line,
