@@ -889,7 +889,7 @@ class Kind(ABC):
         # Imported here because the drawing libraries are slow to import.
         name = "sweep_figures" if of_batch else "run_figures"
         draw = getattr(import_module(self.drawn_by), name, None) if self.drawn_by else None
-        return None if draw is None else draw(result)  # type: ignore[no-any-return]
+        return None if draw is None else draw(result)
 
     def in_rounds(self, scenario: Any) -> bool:
         """Return whether a scenario is played in rounds.

@@ -536,8 +536,11 @@ class Scenario(Generic[S_co]):
 
         They are inherited, or other values of the scenario made them unused.
         """
-        validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
-        return sorted(unread_keys(self.scenario, self.content, validate)[0])
+        return sorted(unread_keys(self.scenario, self.content, self._validated)[0])
+
+    def _validated(self, content: Mapping[str, Any]) -> S_co:
+        """Return other content with the scenario's schema and objects, validated."""
+        return validated(type(self.scenario), content, self.path, self.objects)
 
     def _refuse_unread(
         self,
@@ -559,13 +562,12 @@ class Scenario(Generic[S_co]):
         InputError
             Names the key.
         """
-        validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
-        unread, swept = unread_keys(self.scenario, self.content, validate)
+        unread, swept = unread_keys(self.scenario, self.content, self._validated)
         unread_before, inherited = unread, own.get("inherited", ())
         if unread and changes and own:
             unread_before = {}
             with suppress(InputError):
-                unread_before, _ = unread_keys(validate(before), before, validate)
+                unread_before, _ = unread_keys(self._validated(before), before, self._validated)
         for key, failed in unread.items():
             place = f"{key}.".replace("[", ".").replace("]", "")
             blamed: list[tuple[str, str | Path]] = [

@@ -93,15 +93,7 @@ class TablesKind(Kind):
     # Whether a table was solved before, so that measured run times exclude the loading of compiled code.
     _warm = False
 
-    def build(self, loaded: Scenario[Any]) -> TablesStudy:
-        """Read the records and people of a loaded scenario; return its `TablesStudy`.
-
-        Raises
-        ------
-        InputError
-            If a file or value cannot be used.
-        """
-        return build_study(loaded)
+    build = staticmethod(build_study)
 
     def describe(self, study: TablesStudy) -> str:
         """Check the payoff parameters; return one line on the size of the study.
