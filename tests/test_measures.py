@@ -25,13 +25,13 @@ from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios import registry
-from reidsim.scenarios.kind import kind_named, kind_of
+from reidsim.scenarios.kind import find_kind, kind_of
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"
-OF_KINDS = {name: kind_named(name).measures for name in at_least(3, kinds.names)}
+OF_KINDS = {name: find_kind(name).measures for name in at_least(3, kinds.names)}
 TOLD = [(name, measure) for name, measures in OF_KINDS.items() for measure in measures]
 TOLD += [("elsewhere", each) for each in (*ROUND_MEASURES, *CROSS_PLAY_MEASURES)]
 TOLD += [("elsewhere", each) for each in (RISK_QUANTILE, RECORD_RISK, SUCCESS_PROBABILITY)]

@@ -7,6 +7,7 @@ the value found and the value expected. The command line prints it as one line a
 from __future__ import annotations
 
 import difflib
+import errno
 import functools
 import re
 from collections import Counter
@@ -137,15 +138,23 @@ def reading(source: str | Path) -> Iterator[None]:
 
 @contextmanager
 def writing(source: str | Path) -> Iterator[None]:
-    """Return a context in which an `OSError` becomes an `InputError`.
+    """Return a context in which an `OSError` becomes an `InputError`; see `not_written`.
 
-    The error states that a file or folder cannot be written: the file that the `OSError` names or, if it names none,
-    `source`.
+    `source` is the file or folder that the context writes.
     """
     try:
         yield
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or source) from None
+        raise not_written(source, error) from None
+
+
+def not_written(source: str | Path, error: OSError) -> InputError:
+    """Return, without raising it, the error for a file or folder that cannot be written.
+
+    `error` is the system's error, whose text the message has; a full disk has a message of its own.
+    """
+    is_full, other = error.errno == errno.ENOSPC, f"cannot be written: {error.strerror or error}"
+    return InputError("the disk is full; nothing was written" if is_full else other, source=source)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:

@@ -7,7 +7,6 @@ installation has them inside the package; an editable installation uses the repo
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -22,7 +21,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from reidsim.core.errors import InputError, listed, nearest, reading, refuse_first
+from reidsim.core.errors import InputError, listed, nearest, reading, refuse_first, writing
 
 # Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
@@ -392,10 +391,8 @@ def write_new_file(path: Path, content: bytes | Callable[[str], object]) -> None
     """
     write = (lambda unfinished: Path(unfinished).write_bytes(content)) if isinstance(content, bytes) else content
     require_new_file(path)
-    try:
+    with writing(path):
         os.replace(unfinished_beside(path, write), path)
-    except OSError as error:
-        raise not_written(path, error) from None
 
 
 def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
@@ -430,15 +427,6 @@ def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = 
             os.unlink(unfinished)
         raise
     return unfinished
-
-
-def not_written(path: Path, error: OSError) -> InputError:
-    """Return, without raising it, the InputError for a file that cannot be written.
-
-    `error` is the system's error, whose text the message has; a full disk has a message of its own.
-    """
-    is_full, other = error.errno == errno.ENOSPC, f"cannot be written: {error.strerror or error}"
-    return InputError("the disk is full; nothing was written" if is_full else other, source=path)
 
 
 def require_new_file(path: Path) -> None:

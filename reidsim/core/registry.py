@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
 class Registered(NamedTuple):
-    """A component that the user registered in this process; it takes the place of an entry point.
+    """A component that the user registered in this process, in place of an entry point.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class Registered(NamedTuple):
 
 
 # Components that the user registered in this process, by entry point group and name.
-_REGISTERED: dict[str, dict[str, Registered]] = {}
+_REGISTERED: dict[str, dict[str, Any]] = {}
 
 
-def registered(group: str) -> Mapping[str, Registered]:
+def registered(group: str) -> Mapping[str, Any]:
     """Return the components that the user registered in this process, by name, in order of registration.
 
     `group` is the entry point group of the registry.
@@ -84,7 +84,7 @@ def register(group: str, sort: str, name: str, part: Any, *, is_taken: bool = Fa
     if is_taken or entry is not None:
         problem = f"a {sort} of this name exists and cannot be replaced"
         raise InputError(problem, source=source, found=name, expected="another name")
-    _REGISTERED.setdefault(group, {})[name] = Registered(part)
+    _REGISTERED.setdefault(group, {})[name] = part
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -186,7 +186,8 @@ def installed(group: str) -> dict[str, EntryPoint | Registered]:
 
     The method ``load`` of each value returns the component.
     """
-    return {**_installed(group, tuple(sys.path)), **registered(group)}
+    own = {name: Registered(part) for name, part in registered(group).items()}
+    return {**_installed(group, tuple(sys.path)), **own}
 
 
 @lru_cache(maxsize=8)
@@ -212,7 +213,6 @@ def require_provided(
     needed_by: str,
     provider: str,
     where: str,
-    found: object = None,
 ) -> None:
     """Check that an entry provides every capability that another entry needs.
 
@@ -224,8 +224,6 @@ def require_provided(
         Names of the two entries, such as ``rationality 'logit'`` and ``planner 'never'``.
     where : str
         Key path of the entry to change.
-    found : object, optional
-        Value of that key.
 
     Raises
     ------
@@ -234,5 +232,4 @@ def require_provided(
     """
     for capability in needs:
         if capability not in provided:
-            problem = f"{needed_by} needs {capability}, which {provider} does not provide"
-            raise InputError(problem, where=where, found=found)
+            raise InputError(f"{needed_by} needs {capability}, which {provider} does not provide", where=where)

@@ -309,10 +309,10 @@ def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
     return text
 
 
-def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--encoding") -> None:
+def refuse_encoding_of_types(path: Path, encoding: str | None) -> None:
     """Refuse an encoding for a file whose format defines its own.
 
-    No encoding (None) passes for every file. `where` is the source in the message. The file is not read.
+    No encoding (None) passes for every file. The file is not read.
 
     Raises
     ------
@@ -321,7 +321,7 @@ def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--e
     """
     if encoding is not None and path.suffix.lower() in (".parquet", *TYPED_ENDINGS):
         problem, expected = "the file format defines its own encoding", "an encoding only for a CSV file"
-        raise InputError(problem, source=where, found=encoding, expected=expected)
+        raise InputError(problem, source="--encoding", found=encoding, expected=expected)
 
 
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:

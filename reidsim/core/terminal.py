@@ -98,12 +98,12 @@ def note(text: str, *, err: bool = False) -> None:
         echo(text, err=err)
 
 
-def console(*, stderr: bool = False, always: bool = False) -> Console:
-    """Return a console for standard output or standard error.
+def console(*, always: bool = False) -> Console:
+    """Return a console for standard output.
 
     It prints nothing when quiet, unless `always` is set.
     """
-    return PrintableConsole(stderr=stderr, quiet=_Verbosity.quiet and not always)
+    return PrintableConsole(quiet=_Verbosity.quiet and not always)
 
 
 def progress_console() -> Console:

@@ -135,12 +135,12 @@ def value_at(content: Any, key: str) -> Any:
     return content
 
 
-def value_if_any(content: Any, key: str, nothing: Any = None) -> Any:
-    """Return the value at a key path of plain data, or `nothing` without such a key."""
+def value_if_any(content: Any, key: str) -> Any:
+    """Return the value at a key path of plain data; None without such a key."""
     try:
         return value_at(content, key)
     except KeyError:
-        return nothing
+        return None
 
 
 def validated_after(

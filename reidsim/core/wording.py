@@ -27,20 +27,6 @@ class Code:
 
 
 Inline = str | Code
-Sentence = tuple[Inline, ...]
-
-
-def joined(parts: Iterable[Sentence], separator: str = ", ") -> list[Inline]:
-    """Return several phrases as one list of texts and `Code`, with `separator` between the phrases."""
-    found: list[Inline] = []
-    for part in parts:
-        found += [separator, *part] if found else part
-    return found
-
-
-def codes(names: Iterable[object], separator: str = ", ") -> list[Inline]:
-    """Return names as code, with a separator between them."""
-    return joined(((Code(str(name)),) for name in names), separator)
 
 
 def counted(number: float, one: str, several: str | None = None) -> str:

@@ -51,9 +51,7 @@ def exact_shares(value: SetValue, n_parts: int) -> Floats:
     """
     values = np.array([value(members) for members in range(2**n_parts)])
     sizes = np.array([members.bit_count() for members in range(len(values))])
-    weight = np.array(
-        [math.factorial(k) * math.factorial(n_parts - k - 1) / math.factorial(n_parts) for k in range(n_parts)]
-    )
+    weight = np.array([1 / (n_parts * math.comb(n_parts - 1, size)) for size in range(n_parts)])
     shares = np.zeros((n_parts, values.shape[1]))
     for part in range(n_parts):
         without = np.flatnonzero(~(np.arange(2**n_parts) >> part) & 1)

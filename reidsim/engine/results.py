@@ -5,13 +5,13 @@ Folders have a manifest. Figures may be added later.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import itertools
 import json
 import logging
 import os
 import platform
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ Illustrator = Callable[[Any, Path], list[str]]
 _version = cache(version)  # reads and parses a file
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
-# Rows per row group of a Parquet file; readers can load groups one at a time, to limit memory.
+# Rows per row group of a Parquet file.
 _ROWS_PER_PART = 100_000
 
 
@@ -71,7 +71,7 @@ def write_results(folder: Path, write: Callable[[Path], object]) -> None:
         If the folder is not empty or cannot be written.
     """
     require_free(folder)
-    with writing_results(folder), removing_unused(folder):
+    with writing(folder), removing_unused(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_beside(folder) as unfinished:
             write(unfinished)
@@ -94,6 +94,23 @@ def unfinished_beside(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def adding_to(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder whose content replaces files and folders of the same name in `folder` at the end.
+
+    If the block fails, `folder` is unchanged.
+    """
+    with unfinished_beside(folder / "unfinished") as unfinished:
+        yield unfinished
+        sync(unfinished)
+        keep_private(unfinished)
+        for path in sorted(unfinished.iterdir()):
+            target = folder / path.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            path.replace(target)
+
+
+@contextmanager
 def removing_unused(folder: Path) -> Iterator[None]:
     """If the block fails, remove the empty folders that it created.
 
@@ -108,20 +125,6 @@ def removing_unused(folder: Path) -> Iterator[None]:
             with suppress(OSError):
                 path.rmdir()
         raise
-
-
-@contextmanager
-def writing_results(folder: Path) -> Iterator[None]:
-    """Convert an OSError in the block to an InputError about results.
-
-    The message names `folder` and the cause, in particular a full disk.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise InputError("the disk is full; nothing was written", source=folder) from None
-        raise InputError(f"results cannot be written: {error.strerror or error}", source=folder) from None
 
 
 def keep_private(folder: Path, *, of_folders: int = 0o700, of_files: int = 0o600) -> None:
@@ -142,7 +145,7 @@ def open_to_group(folder: Path) -> None:
     InputError
         If the operating system does not allow it.
     """
-    with writing_results(folder):
+    with writing(folder):
         keep_private(folder, of_folders=0o750, of_files=0o640)
 
 
@@ -155,7 +158,7 @@ def require_free(folder: Path) -> None:
         If the path is a file, below a file, a folder that is not empty or cannot be read, or ``-``.
     """
     require_no_standard_output(folder)
-    with writing_results(folder):
+    with writing(folder):
         if folder.is_dir() and any(folder.iterdir()):
             raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
         for path in (folder, *folder.absolute().parents):
@@ -487,14 +490,10 @@ def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
     InputError
         If the figures cannot be written.
     """
-    with writing_results(folder / "figures"), unfinished_beside(folder) as unfinished:
+    with writing(folder / "figures"), adding_to(folder) as unfinished:
         figures = illustrate(result, unfinished / "figures")
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         write_json(unfinished / "manifest.json", {**manifest, "figures": figures})
-        sync(unfinished)
-        keep_private(unfinished)
-        for name in ("figures", "manifest.json"):
-            (unfinished / name).replace(folder / name)
 
 
 # Columns that identify a run and its state; other columns are measures.

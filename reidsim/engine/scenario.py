@@ -757,7 +757,7 @@ class Scenario(BaseScenario[Any]):
             If other processes would be used, and cannot import a part; or as `executor_named` does.
         """
         used = executor_named(name or "auto", **options)
-        own = [*self.in_memory.values(), *(each.part for each in registered(OWN_MEASURES).values())]
+        own = [*self.in_memory.values(), *registered(OWN_MEASURES).values()]
         if own and name in (None, "auto") and not (options.get("workers") or options.get("timeout")):
             return SerialExecutor()
         apart = [part for part in own if not (isinstance(used, SerialExecutor) or is_importable(part))]

@@ -388,16 +388,12 @@ def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 _LOGGER = logging.getLogger(__name__)
 
 
-def run_once(
-    loaded: Scenario[Any], *, study: Study[Any] | None = None, progress: Progress | None = None, explain: bool = False
-) -> RunResult:
+def run_once(loaded: Scenario[Any], *, progress: Progress | None = None, explain: bool = False) -> RunResult:
     """Return the result of one run of a scenario, at its own values.
 
     Parameters
     ----------
     loaded : Scenario
-    study : Study, optional
-        Study of the scenario; built from `loaded` if not given.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
     explain : bool
@@ -410,7 +406,7 @@ def run_once(
         If a file, adversary or policy that the scenario names cannot be used, or a policy cannot be played.
     """
     kind, clock, report = begun(loaded, progress)
-    study = study or kind.study_of(loaded)
+    study = kind.study_of(loaded)
     clock.lap("build")
     _LOGGER.info("%s: data read in %.2f s", loaded.name, clock.laps["build"])
     with locating(loaded.path):

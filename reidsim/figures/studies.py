@@ -420,13 +420,10 @@ def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
     The keys of a group vary together. A key identifies the points if all its values in `table` are finite, and it has
     as many distinct values as the group has combinations, at least two.
     """
-    for key in group:
-        column = table[key]
-        if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-            continue
+    for key, column in table[list(group)].select_dtypes("number").items():
         # If the values of a key repeat, they do not identify the values of the group's other keys.
         if np.isfinite(column).all() and column.nunique() == len(table[list(group)].drop_duplicates()) > 1:
-            return key
+            return str(key)
     return ""
 
 

@@ -30,12 +30,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from reidsim.core.errors import writing
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.kind import kind_named, kinds_at_hand
+from reidsim.scenarios.kind import find_kind, kinds_at_hand
 from reidsim.scenarios.registry import DEFAULT_KIND
 
 # The scenario names the currency.
 UNIT = "per record"
 
+# Resolution of files, for print.
+_DOTS_PER_INCH = 160
 # Margin on either side of a legend, inches.
 _LEGEND_EDGE = 0.1
 
@@ -100,7 +102,7 @@ def _fixed_looks() -> tuple[str, ...]:
 
     At most six names are returned, in order. They come first in rows and legends of figures.
     """
-    return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
+    return tuple(find_kind(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
 
 
 def parameter_label(parameter: str) -> str:
@@ -452,7 +454,7 @@ FORMATS: dict[str, dict[str, None]] = {
 }
 
 
-def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -> None:
+def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure in the format of its ending; equal figures give equal bytes.
 
     Parameters
@@ -461,8 +463,6 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -
         The figure.
     path : str or Path
         Path in an existing folder, which ends in one of `FORMATS`; an existing file is replaced.
-    dots_per_inch : int
-        Resolution; 160 for print.
 
     Raises
     ------
@@ -471,4 +471,4 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -
     """
     # Without metadata, the file has no version and no time, which differ between figures with equal content.
     with writing(path), own_settings(), rc_context({"svg.hashsalt": "reidsim"}):
-        figure.savefig(path, dpi=dots_per_inch, metadata=FORMATS[Path(path).suffix])
+        figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=FORMATS[Path(path).suffix])

@@ -37,7 +37,7 @@ from reidsim.populations.population import UNKNOWN
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import types_of
-from reidsim.scenarios.kind import kind_named, kind_of
+from reidsim.scenarios.kind import find_kind, kind_of
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
 
@@ -103,7 +103,7 @@ def explain(
             source=loaded.path,
             where="game",
             found=getattr(values, "game", None),
-            expected=listed([name for name in kinds.names if "agents" in kind_named(name).schema.model_fields]),
+            expected=listed([name for name in kinds.names if "agents" in find_kind(name).schema.model_fields]),
         )
     economics, types = economics_of(values)[0], []
     prices: dict[Literal["gain", "cost"], float] = {"gain": economics.adversary_gain, "cost": economics.cost}

@@ -1,7 +1,7 @@
 """Interface of a kind of scenario: its studies, their results, and keys of people.
 
 A kind has a name, a schema, policies, and the methods by which the engine plays its studies. The engine, figures and
-reports use a kind only through this interface. `kind_of` and `kind_named` find kinds. A key of people is a column, or
+reports use a kind only through this interface. `kind_of` and `find_kind` find kinds. A key of people is a column, or
 several, that identifies the person of each record; with such a key, results count people in place of records.
 """
 
@@ -40,7 +40,9 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
-from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, find_kind, kinds
+from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, kinds
+from reidsim.scenarios.registry import find_kind as find_kind
+from reidsim.scenarios.registry import kind_of as kind_of
 from reidsim.scenarios.scenario import HeldStudy, Scenario, Study, World, anchored
 from reidsim.scenarios.schema import OUTCOME_COLUMNS, ScenarioHead
 
@@ -887,8 +889,7 @@ class Kind(ABC):
         # Imported here because the drawing libraries are slow to import.
         name = "sweep_figures" if of_batch else "run_figures"
         draw = getattr(import_module(self.drawn_by), name, None) if self.drawn_by else None
-        figures: Figures | None = None if draw is None else draw(result)
-        return figures
+        return None if draw is None else draw(result)
 
     def in_rounds(self, scenario: Any) -> bool:
         """Return whether a scenario is played in rounds.
@@ -1055,23 +1056,6 @@ class Kind(ABC):
         return np.asarray(records["strategy"] != "withheld")
 
 
-def kind_named(name: object) -> Kind:
-    """Return a kind of reidsim or of an installed package by name; see `find_kind`.
-
-    An `InputError` is raised if there is none.
-    """
-    kind: Kind = find_kind(name)
-    return kind
-
-
-def kind_of(scenario: ScenarioHead) -> Kind:
-    """Return the kind of a validated scenario.
-
-    It is found by the scenario's schema, else by its key ``game``. An `InputError` is raised if the kind is unknown.
-    """
-    return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
-
-
 def data_key(loaded: Scenario[Any]) -> str:
     """Return a text that identifies the data of a scenario's study.
 
@@ -1103,7 +1087,7 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
     InputError
         If the kind is unknown.
     """
-    return MADE.get(str(content.get("game"))) or kind_named(content.get("game", DEFAULT_KIND))
+    return MADE.get(str(content.get("game"))) or find_kind(content.get("game", DEFAULT_KIND))
 
 
 def kinds_at_hand() -> Iterator[Kind]:
@@ -1114,13 +1098,13 @@ def kinds_at_hand() -> Iterator[Kind]:
     """
     for name in kinds.names:
         with suppress(InputError):
-            yield kind_named(name)
+            yield find_kind(name)
     yield from MADE.values()
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:
     """Return the schema of each kind of reidsim and of installed packages, by name."""
-    return {name: kind_named(name).schema for name in kinds.names}
+    return {name: find_kind(name).schema for name in kinds.names}
 
 
 def schema() -> dict[str, Any]:

@@ -21,7 +21,7 @@ from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from traceback import walk_tb
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainValidator
@@ -32,7 +32,10 @@ from reidsim.core.parameters import has_method, made, unwrapped
 from reidsim.core.registry import Registry, installed, registered
 from reidsim.games.cross_play import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.scenarios.schema import Count, ReadIf
+from reidsim.scenarios.schema import Count, ReadIf, ScenarioHead
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.kind import Kind
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
 K_ANONYMITY = "k-anonymity"
@@ -355,7 +358,7 @@ for _name, _object in {
     # Entry points, so that a kind is imported only when the first scenario of this kind is read.
     kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
 # All kinds made in this process, by schema; user-defined kinds also by their name in scenarios.
-MADE: dict[type | str, Any] = {}
+MADE: dict[type | str, Kind] = {}
 
 # Top-level module of each user-defined part in use, by name of the part.
 _IN_USE: dict[str, str] = {}
@@ -409,7 +412,7 @@ def part_name(part: Any, group: str = "") -> str:
     attribute ``name``, else the name of its class or function.
     """
     maker, _ = unwrapped(part)
-    known = next((name for name, each in registered(group).items() if each.part is maker), getattr(maker, "name", None))
+    known = next((name for name, part in registered(group).items() if part is maker), getattr(maker, "name", None))
     return known if known and isinstance(known, str) else getattr(maker, "__name__", type(maker).__name__)
 
 
@@ -418,7 +421,7 @@ def object_at(module: Any, path: str) -> Any:
     return reduce(lambda found, name: getattr(found, name, None), path.split("."), module)
 
 
-def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Any:
+def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Kind:
     """Return a kind (see `Kind`) of reidsim, of an installed package, or of a module.
 
     Parameters
@@ -434,7 +437,7 @@ def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) 
         If no kind has this name, or its module may not be imported; the message names the key ``game``.
     """
     if isinstance(name, str) and name in kinds:
-        return kinds[name].load()
+        return kinds[name].load()  # type: ignore[no-any-return]
     if not isinstance(name, str) or not (names_object(name) or name in kinds.installed):
         raise kinds.unknown(name, where="game")
     part = load_part("kinds", name, where="game", folder=folder, allow_code=allow_code)
@@ -445,7 +448,15 @@ def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) 
     return MADE[name]
 
 
-def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Any:
+def kind_of(scenario: ScenarioHead) -> Kind:
+    """Return the kind of a validated scenario.
+
+    It is found by the scenario's schema, else by its key ``game``. An `InputError` is raised if the kind is unknown.
+    """
+    return MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
+
+
+def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Kind:
     """Return the kind (see `Kind`) of a scenario file in plain data.
 
     Without key ``game``, it is `DEFAULT_KIND`. A kind in a user's module is imported, and made again. Modules in the

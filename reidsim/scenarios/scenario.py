@@ -66,10 +66,9 @@ from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection
 from reidsim.scenarios.hierarchies import hierarchy_section
 from reidsim.scenarios.parts import measure, written
 from reidsim.scenarios.registry import (
-    MADE,
     Group,
-    find_kind,
     is_beside_scenario,
+    kind_of,
     kinds,
     load_part,
     made_by,
@@ -327,7 +326,7 @@ class Scenario(Generic[S_co]):
         sweep, and the objects passed with the scenario.
         """
         words, known = _words(self.content), {**registered("reidsim.adversaries"), **registered("reidsim.policies")}
-        parts = {name: each.part for name, each in known.items() if name in words} | dict(self.objects)
+        parts = {name: part for name, part in known.items() if name in words} | dict(self.objects)
         return {name: part for name, part in parts.items() if not isinstance(part, str)}
 
     def named_objects(
@@ -348,7 +347,7 @@ class Scenario(Generic[S_co]):
         arguments = list[tuple[str, Group, str, Mapping[str, Any]]]()
 
         def text_of(group: Group, where: str, name: str) -> Any:
-            known = {name: each.part for name, each in registered(f"reidsim.{group}").items()} | dict(self.objects)
+            known = {**registered(f"reidsim.{group}"), **self.objects}
             if isinstance(part := known.get(name, name), str):
                 return part
             section, (text, values) = where.rpartition(".")[0], written(name, part, group) or ("", {})
@@ -383,7 +382,7 @@ class Scenario(Generic[S_co]):
         """
         own_kind = names_object(self.content.get("game"))
         plain = {"scenario": None} if own_kind or self.place else {}
-        measures = {name: each for name, each in registered(OWN_MEASURES).items() if not is_beside_scenario(each.part)}
+        measures = {name: part for name, part in registered(OWN_MEASURES).items() if not is_beside_scenario(part)}
         return {
             **self.__dict__,
             "held": None,
@@ -399,8 +398,8 @@ class Scenario(Generic[S_co]):
 
         For a user-defined kind, its module is imported.
         """
-        for name, each in state.pop("measures").items():
-            register(OWN_MEASURES, "measure", name, each.part)
+        for name, part in state.pop("measures").items():
+            register(OWN_MEASURES, "measure", name, part)
         if (former := state.pop("former")) is not None:
 
             def moved(text: str) -> str:
@@ -427,15 +426,10 @@ class Scenario(Generic[S_co]):
         return load_part(group, part, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
-    def _kind(self) -> Any:
-        """The scenario's kind; see `Kind`."""
-        return MADE.get(type(self.scenario)) or find_kind(getattr(self.scenario, "game", None))
-
-    @property
     def _own_parts(self) -> Iterator[_OwnPart]:
         """The user-defined parts that the scenario names: kinds, adversaries, policies and measures."""
         scenario: Any = self.scenario
-        kind, given = self._kind, scenario.measures
+        kind, given = kind_of(scenario), scenario.measures
         game = str(getattr(scenario, "game", kind.name))
         if game not in kinds:
             yield "kinds", game, "game", "", {}
@@ -458,7 +452,8 @@ class Scenario(Generic[S_co]):
         InputError
             Names the file and the key.
         """
-        kind, section = self._kind, self._kind.decider
+        kind = kind_of(self.scenario)
+        section = kind.decider
         taken = next((name for name in self.objects if name in planners or name in kind.policies), None)
         refuse_first((taken, "a part of reidsim has this name", None, taken, "another name"), source=self.path)
         self.own_parameters()
@@ -541,8 +536,11 @@ class Scenario(Generic[S_co]):
 
         They are inherited, or other values of the scenario made them unused.
         """
-        validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
-        return sorted(unread_keys(self.scenario, self.content, validate)[0])
+        return sorted(unread_keys(self.scenario, self.content, self._validated)[0])
+
+    def _validated(self, content: Mapping[str, Any]) -> S_co:
+        """Return other content with the scenario's schema and objects, validated."""
+        return validated(type(self.scenario), content, self.path, self.objects)
 
     def _refuse_unread(
         self,
@@ -564,13 +562,12 @@ class Scenario(Generic[S_co]):
         InputError
             Names the key.
         """
-        validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
-        unread, swept = unread_keys(self.scenario, self.content, validate)
+        unread, swept = unread_keys(self.scenario, self.content, self._validated)
         unread_before, inherited = unread, own.get("inherited", ())
         if unread and changes and own:
             unread_before = {}
             with suppress(InputError):
-                unread_before, _ = unread_keys(validate(before), before, validate)
+                unread_before, _ = unread_keys(self._validated(before), before, self._validated)
         for key, failed in unread.items():
             place = f"{key}.".replace("[", ".").replace("]", "")
             blamed: list[tuple[str, str | Path]] = [

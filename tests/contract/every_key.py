@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.validation import Section, json_of, override, toml_text, value_if_any
-from reidsim.scenarios.kind import kind_named
+from reidsim.scenarios.kind import find_kind
 from reidsim.scenarios.registry import DEFAULT_KIND
 
 # Manifest entries that repeat the scenario or change from run to run.
@@ -28,7 +28,7 @@ _NUMBERS = (0.5, 75.0, 3.0, 0.1, 20.0, 0.9, 1.0, 2.0, 7.0, 400.0, 2.5, -1.0, -3.
 
 def keys_of(scenario: Mapping[str, Any]) -> Iterator[tuple[str, FieldInfo]]:
     """Yield the optional keys that a scenario may have, also in absent sections."""
-    schema = kind_named(str(scenario.get("game", DEFAULT_KIND))).schema
+    schema = find_kind(str(scenario.get("game", DEFAULT_KIND))).schema
     yield from _keys(schema, scenario, "")
 
 

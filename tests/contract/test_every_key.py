@@ -61,7 +61,7 @@ def tried(content):
         listed = given(VALUES, key)
         now = present(content, key)
         # The publisher uses the adversary's risk model unless its beliefs name another.
-        same_risk = value_if_any(content, "adversary.risk", "journalist") if key == "beliefs.risk" else None
+        same_risk = (value_if_any(content, "adversary.risk") or "journalist") if key == "beliefs.risk" else None
         values = values_of(field, now) if listed is None else listed
         yield key, [value for value in values if value not in (now, same_risk)][:3]
 

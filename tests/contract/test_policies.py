@@ -10,7 +10,7 @@ from reidsim.kinds.masking.policies import POLICIES as MASKING_POLICIES
 from reidsim.kinds.tables import schema as tables
 from reidsim.kinds.tables.policies import SolvedPolicy
 from reidsim.kinds.tables.schema import TablesPolicy, policies_of_unit
-from reidsim.scenarios.kind import kind_named
+from reidsim.scenarios.kind import find_kind
 from reidsim.scenarios.registry import Policy, kinds
 
 CAPABILITIES = {
@@ -21,7 +21,7 @@ CAPABILITIES = {
     tables.SIZES_AMONG_LEFT,
     tables.SEPARATE_RECORDS,
 }
-EVERY = [(kind, name) for kind in kinds.names for name in kind_named(kind).policies]
+EVERY = [(kind, name) for kind in kinds.names for name in find_kind(kind).policies]
 # Policies for several releases, variants of compared policies, and a limit that a scenario should set itself.
 NOT_COMPARED = {
     "full-domain-no-attack",
@@ -35,7 +35,7 @@ NOT_COMPARED = {
 
 @pytest.mark.parametrize(("kind", "name"), EVERY)
 def test_policy_is_whole(kind, name):
-    policy = kind_named(kind).policies[name]
+    policy = find_kind(kind).policies[name]
     assert policy.name == name
     assert policy.label
     assert policy.description
@@ -52,4 +52,4 @@ def test_cross_play_compares_every_policy_that_does_not_exclude_itself():
         ("tables", {*policies_of_unit("record"), *policies_of_unit("table")}),
         ("masking", {name for name, policy in MASKING_POLICIES.items() if policy.row is not None}),
     ):
-        assert set(kind_named(kind).policies) - played <= NOT_COMPARED
+        assert set(find_kind(kind).policies) - played <= NOT_COMPARED

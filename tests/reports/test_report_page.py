@@ -21,7 +21,7 @@ from reidsim.engine.results import make_manifest
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
 from reidsim.reports.page.sources import assumptions, open_results
 from reidsim.reports.python import illustrate
-from reidsim.scenarios.kind import kind_named
+from reidsim.scenarios.kind import find_kind
 from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
@@ -149,7 +149,7 @@ def test_the_report_of_a_run_shows_its_numbers_with_their_definitions(town, text
     for column in ("publisher_payoff", "adversary_payoff"):
         for value in runs[column]:
             assert f"{value:,.2f}" in page.text
-    for measure in at_least(9, measures_among(kind_named("tables").measures, runs.columns).values()):
+    for measure in at_least(9, measures_among(find_kind("tables").measures, runs.columns).values()):
         assert f"{measure.label}{measure.definition}" in page.text
     best = runs["publisher_payoff"].idxmax()
     # Groups of six are too small for the limit of 1 in 11.

@@ -15,7 +15,7 @@ from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.outcomes import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables.schema import SAFE_HARBOR
-from reidsim.scenarios.kind import Kind, kind_named
+from reidsim.scenarios.kind import Kind, find_kind
 from reidsim.scenarios.registry import kinds as all_kinds
 
 MEASURES, POLICIES, BUNDLED = "measures.md", "policies.md", "bundled.md"
@@ -23,7 +23,7 @@ MEASURES, POLICIES, BUNDLED = "measures.md", "policies.md", "bundled.md"
 
 def measures_page() -> str:
     """Return the page on measures of runs, rounds and cross-play."""
-    kinds = {name: kind_named(name) for name in all_kinds.names}
+    kinds = {name: find_kind(name) for name in all_kinds.names}
     shown = [measure for kind in kinds.values() for measure in kind.measures]
     shared = [measure for measure in dict.fromkeys(shown) if shown.count(measure) > 1]
     parts: list[tuple[str, str, Iterable[Measure]]] = [
@@ -59,7 +59,7 @@ def policies_page() -> str:
         "labels in parentheses. A *rule* ignores the adversary; all other policies are best responses to the adversary "
         "that the publisher believes in."
     )
-    kinds = {name: kind_named(name) for name in all_kinds.names}
+    kinds = {name: find_kind(name) for name in all_kinds.names}
     sections = (
         _section(f'`game = "{name}"`', kind.words, _policies(kind)) for name, kind in kinds.items() if kind.policies
     )

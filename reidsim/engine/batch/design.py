@@ -213,13 +213,7 @@ def at_point(loaded: Scenario[Any], values: Mapping[str, Any], seed: int | None 
     InputError
         If a key does not exist or its value is invalid; the message names the key.
     """
-    # Copy only the sections that change.
-    changed = {key.partition(".")[0] for key in values}
-    content = {
-        key: deepcopy(value) if key in changed else value
-        for key, value in loaded.content.items()
-        if key not in _NOT_OF_A_RUN
-    }
+    content = {key: deepcopy(value) for key, value in loaded.content.items() if key not in _NOT_OF_A_RUN}
     override(content, values if seed is None else {"seed": seed, **values})
     return loaded.with_content(content)
 

@@ -12,7 +12,6 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,15 +29,7 @@ from reidsim.core.files import BUNDLED, bundled_folder, data_file, read_toml, re
 from reidsim.core.interrupts import tell_kept
 from reidsim.engine.batch.design import Design, RunOutcome, RunTask, at_point, code_version, error_line
 from reidsim.engine.batch.statistics import batch_tables
-from reidsim.engine.results import (
-    keep_private,
-    require_no_links,
-    require_sound,
-    sha256_of,
-    sync,
-    unfinished_beside,
-    write_json,
-)
+from reidsim.engine.results import adding_to, require_no_links, require_sound, sha256_of, write_json
 from reidsim.populations.census import SEGMENTS
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.scenario import RECIPE_KEYS, Scenario
@@ -388,16 +379,9 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
         If the files cannot be written, for example because the disk is full; the journal remains.
     """
     with _keeping(folder / JOURNAL):
-        with unfinished_beside(folder / "finishing") as unfinished:
+        with adding_to(folder) as unfinished:
             manifest = write(unfinished)
             hashes = {path.name: sha256_of(path) for path in sorted(unfinished.glob("*.parquet"))}
-            keep_private(unfinished)
-            sync(unfinished)
-            for path in sorted(unfinished.iterdir()):
-                target = folder / path.name
-                if target.is_dir():
-                    shutil.rmtree(target)
-                path.replace(target)
         write_manifest(folder, {**manifest, "tables": hashes})
 
 
@@ -409,11 +393,8 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     InputError
         If the manifest cannot be written.
     """
-    with _keeping(folder / JOURNAL), unfinished_beside(folder / MANIFEST) as unfinished:
+    with _keeping(folder / JOURNAL), adding_to(folder) as unfinished:
         write_json(unfinished / MANIFEST, {**manifest, "code_version": code_version()})
-        keep_private(unfinished)
-        sync(unfinished)
-        (unfinished / MANIFEST).replace(folder / MANIFEST)
 
 
 # Keys of scenarios and recipes that name a recipe, or whose section has such keys.

@@ -36,7 +36,6 @@ from reidsim.linkage.people import largest_in_groups
 from reidsim.populations.population import Codes, distinct_rows
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import HOUSEHOLD, PERSON, AnalysisTables, Kind, Played, Progress
-from reidsim.scenarios.scenario import Scenario
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 *_RISKS, JOURNALIST_LOW, JOURNALIST_HIGH = measures_worded(_WORDS["own"]).values()
@@ -676,15 +675,7 @@ class AssessmentKind(Kind):
     drawn_by = "reidsim.kinds.assessment.figures"
     decides = ""
 
-    def build(self, loaded: Scenario[Any]) -> RiskStudy:
-        """Read the release, or the population of samples, and return the `RiskStudy`.
-
-        Raises
-        ------
-        InputError
-            If a recipe or file cannot be used, or the scenario does not fit the data.
-        """
-        return build_risk_study(loaded)
+    build = staticmethod(build_risk_study)
 
     def describe(self, study: RiskStudy) -> str:
         """Draw the first release and return a line on the size of the assessment.

@@ -591,8 +591,8 @@ def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
         if scenario.population is not None:
             recipe = scenario.population.recipe
             population = people_named(recipe, loaded, seed=scenario.population.seed)
-            if not np.issubdtype(population.counts.dtype, np.integer):
-                raise InputError("samples need whole numbers of people", where="population.recipe", found=recipe)
+            with locating(where="population.recipe"):
+                population.whole_counts("samples need whole numbers of people")
         if section.path is not None:
             study = read_release(loaded, population)
         else:

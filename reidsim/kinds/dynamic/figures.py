@@ -96,8 +96,7 @@ def cumulative_payoff(periods: pd.DataFrame) -> Figure:
     figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
     _lines_so_far(axes, periods, "publisher_payoff")
     style.zero_line(axes)
-    style.label_axes(axes, x="Period", y="Cumulative payoff, all cases")
-    style.number_ticks(axes.yaxis)
+    style.label_axes(axes, x="Period", y="Cumulative payoff, all cases", numbers="y")
     style.legend_below(figure, axes.get_lines()[: periods["policy"].nunique()])
     return figure
 
@@ -122,8 +121,7 @@ def exposed_cases(periods: pd.DataFrame) -> Figure:
     figure, (row,) = style.new_figure(1, 2, panel=(4.4, 3.4))
     for (column, title), axes in zip(columns.items(), row, strict=True):
         _lines_so_far(axes, periods, column)
-        style.label_axes(axes, title=title, x="Period", y="Records")
-        style.number_ticks(axes.yaxis)
+        style.label_axes(axes, title=title, x="Period", y="Records", numbers="y")
     style.legend_below(figure, row[0].get_lines())
     return figure
 

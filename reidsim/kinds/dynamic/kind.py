@@ -563,8 +563,7 @@ def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
         return None
     with locating(where=f"{key}.recipe"):
         people = people_named(section.recipe, loaded).marginal(tuple(loaded.scenario.attributes))
-        expected = not np.issubdtype(people.counts.dtype, np.integer)
-        refuse_first((expected, "the population has expected counts", None, people.name, "whole numbers of people"))
+        people.whole_counts("the population has expected counts")
     return people
 
 
@@ -880,14 +879,12 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
 
 
 def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
-    """Return the game row of each case in the table in which its risk is largest.
+    """Return the game row of each case in the cumulative table in which its risk is largest.
 
-    The result has shape (n_cases,). Of tables with equal risk, the first counts. A case is in one table or, with
-    cumulative tables, in all tables from its own period on. `found` is the outcome of a policy, by row of the game.
+    The result has shape (n_cases,). Of tables with equal risk, the first counts. A case is in all tables from its own
+    period on. `found` is the outcome of a policy, by row of the game.
     """
     rows, risk = study.row_of_case.copy(), found.risk
-    if study.scenario.release.table == "period":
-        return rows
     # The last cumulative table contains all distinct cases. Go back from it, to the period of each case.
     cell_of_case = study.cell[rows]
     best = rows[np.unique(cell_of_case, return_index=True)[1]]

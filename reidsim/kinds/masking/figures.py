@@ -115,7 +115,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     return figure
 
 
-def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -> Figure:
+def strategy_map(records: pd.DataFrame, policies: Sequence[str]) -> Figure:
     """Draw masked attributes of all subjects, by policy (Wan et al. 2021, Fig. 3).
 
     Parameters
@@ -124,8 +124,8 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
         One row per record and policy, with the columns of records.parquet: ``record``, ``policy``, ``attacked``,
         ``publisher_payoff`` (money per record), ``success_probability``, ``utility`` and one column per attribute: its
         released value, missing if masked.
-    policies : sequence of str, optional
-        Policies to show; by default, all policies that mask attribute by attribute.
+    policies : sequence of str
+        Policies to show.
 
     Returns
     -------
@@ -137,20 +137,19 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
         subjects who mask each attribute. Title: mean utility loss, payoff and risk.
     """
     attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
-    shown = masks_by_attribute(records["policy"]) if policies is None else list(policies)
-    columns = min(2, len(shown))
-    rows, height = -(-len(shown) // columns), max(1.2, len(attributes) * 0.165)
+    columns = min(2, len(policies))
+    rows, height = -(-len(policies) // columns), max(1.2, len(attributes) * 0.165)
     layout = ConstrainedLayoutEngine(h_pad=0.03, hspace=0)
     figure = Figure(figsize=(columns * 5.6, rows * (height + _ABOVE + 0.9)), layout=layout, facecolor="white")
     parts = figure.subfigures(rows, columns, squeeze=False).ravel()
-    for letter, part, policy in zip("abcdefghij", parts, shown, strict=False):
+    for letter, part, policy in zip("abcdefghij", parts, policies, strict=False):
         part.suptitle(f"({letter}) {style.policy_name(policy)}", x=0.01, ha="left", fontsize=10)
         _map(part, records[records["policy"] == policy], attributes, height)
     return figure
 
 
 def masks_by_attribute(policies: Iterable[str]) -> list[str]:
-    """Return the names of policies that `strategy_map` shows by default, in its order.
+    """Return the names of policies that `strategy_map` shows, in its order.
 
     They are the built-in policies among `policies` that decide attribute by attribute (`MaskingPolicy.masks`).
     """

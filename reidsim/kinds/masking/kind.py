@@ -183,10 +183,6 @@ class MaskingKind(Kind):
         summary[list(_OWN)] = np.array(own)
         return summary
 
-    def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the game row of each subject, shape (n_subjects,): 0, 1, 2, ..."""
-        return np.arange(study.games(draw)[0].n_records)
-
     def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return a table of one row per subject and policy, with its released values.
 

@@ -128,8 +128,7 @@ def equilibria_found(equilibria: pd.DataFrame) -> Figure:
     style.zero_line(axes)
     axes.set_xlim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    style.number_ticks(axes.yaxis)
-    style.label_axes(axes, title="Equilibria", x="Participation", y=f"Person's payoff\n({style.UNIT})")
+    style.label_axes(axes, title="Equilibria", x="Participation", y=f"Person's payoff\n({style.UNIT})", numbers="y")
     return figure
 
 

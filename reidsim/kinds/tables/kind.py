@@ -56,6 +56,7 @@ from reidsim.scenarios.kind import (
     Progress,
     SensitiveColumn,
     SharedColumns,
+    counted_units,
     key_columns,
     record_table,
     solver_facts,
@@ -92,15 +93,7 @@ class TablesKind(Kind):
     # Whether a table was solved before, so that measured run times exclude the loading of compiled code.
     _warm = False
 
-    def build(self, loaded: Scenario[Any]) -> TablesStudy:
-        """Read the records and people of a loaded scenario; return its `TablesStudy`.
-
-        Raises
-        ------
-        InputError
-            If a file or value cannot be used.
-        """
-        return build_study(loaded)
+    build = staticmethod(build_study)
 
     def describe(self, study: TablesStudy) -> str:
         """Check the payoff parameters; return one line on the size of the study.
@@ -319,7 +312,7 @@ class TablesKind(Kind):
         They concern records without a match in the population, unreliable risks of sample uniques, withheld records,
         choices without proof, and exposure to adversaries who look people up. `draw` has no effect.
         """
-        sampled, population, unit = study.sampled, study.population, study.units
+        sampled, population, unit = study.sampled, study.population, counted_units(study.loaded.content)
         if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
             # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
             sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1
@@ -349,7 +342,7 @@ class TablesKind(Kind):
                 yield from _warnings_of_node(study, policy, outcome)
             elif withheld:
                 reason = "have no strategy that satisfies the constraint and are withheld (payoff 0)"
-                yield f"{policy}: {withheld} {study.units[1]} {reason}"
+                yield f"{policy}: {withheld} {unit[1]} {reason}"
         for policy, outcome in outcomes.items() if study.scenario.looks_up else ():
             exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
             if exposed and policy_named(policy).forbids_attacks and not outcome.equilibrium.attacked.any():
@@ -638,7 +631,7 @@ def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -
     """
     publisher, equilibrium, found = study.scenario.publisher, outcome.equilibrium, found_by(outcome)
     nothing, chosen = equilibrium.withheld.all(), outcome.choice is not None
-    suppressed = f"{publisher.suppression_limit:.0%} suppressed {study.units[1]}"
+    suppressed = f"{publisher.suppression_limit:.0%} suppressed {counted_units(study.loaded.content)[1]}"
     within = f"no release with at most {suppressed} is profitable"
     better, budget = "another node may have a higher payoff", "the budget ended"
     split, unproved = equilibrium.solver == SPLITS, found.unproved_rounds

@@ -537,10 +537,8 @@ def _population_resource(
 ) -> tuple[str, pd.DataFrame, Integers | None]:
     made, counts = make(resolve(population, "populations", "population", base=folder)), None
     if isinstance(made, Population):
-        fractional = not np.issubdtype(made.counts.dtype, np.integer)
-        refuse_first((fractional, "the population has expected counts", None, made.name, "whole numbers of people"))
         made = made.marginal(needed)
-        domain, codes, counts = made.domain, made.cells, made.counts.astype(np.int64)
+        domain, codes, counts = made.domain, made.cells, made.whole_counts("the population has expected counts")
     else:
         people = as_individuals(made).select(needed)
         domain, codes = people.domain, people.codes

@@ -290,14 +290,6 @@ class TablesStudy(Study[TablesScenario]):
         """Number of data subjects: people if ``release.person`` is set, otherwise records."""
         return len(self.row_of_subject)
 
-    @property
-    def units(self) -> tuple[str, str]:
-        """Singular and plural noun of a data subject.
-
-        They are "person" and "people" if ``release.person`` is set, otherwise "record" and "records".
-        """
-        return ("record", "records") if self.persons is None else ("person", "people")
-
     def people(self, risk: Risk) -> Population:
         """Return the people among whom a record's person is sought, under a risk.
 

@@ -17,8 +17,8 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
-from reidsim.core.errors import InputError, listed, locating, refuse_rows
-from reidsim.core.files import not_written, read_json, require_new_file, unfinished_beside, write_new_file
+from reidsim.core.errors import InputError, listed, locating, not_written, refuse_rows
+from reidsim.core.files import read_json, require_new_file, unfinished_beside, write_new_file
 from reidsim.core.tables import (
     as_file,
     delimited_line,
