@@ -161,20 +161,6 @@ class GroupSizes:
             return None
         return np.maximum(group_sizes_of(self.rollup, strategies, rows), int(self.holds_records))
 
-    def among(self, people: Counts) -> GroupSizes:
-        """Return the `GroupSizes` of the same records in another population.
-
-        At each node, records are in the same groups as before. The number of people in a group is the sum of `people`
-        over its records.
-
-        Parameters
-        ----------
-        people : ndarray, shape (n_records,)
-            Number of people of the other population by record. Each person belongs to one record, also if several
-            records have the person's values.
-        """
-        return _SizesAmong(self, people)
-
     def table(self, strategy: int) -> NodeTable:
         """Return the `NodeTable` of the population at a node of the lattice.
 
@@ -210,29 +196,6 @@ class GroupSizes:
             return NodeTable(cell, added_up(below.counts, inverse, len(cell)), group_of)
         group_of_cell = _looked_up(inverse, below.group_of_cell, 0)
         return NodeTable(cell, self._row_sets.in_classes(group_of_cell, len(cell)), group_of, group_of_cell)
-
-
-class _SizesAmong(GroupSizes):
-    """Group sizes for another population in the groups of an existing `GroupSizes`.
-
-    Parameters
-    ----------
-    groups : GroupSizes
-        Group sizes of the same records in the first population.
-    people : ndarray, shape (n_records,)
-        Number of people of the other population with the values of each record.
-    """
-
-    def __init__(self, groups: GroupSizes, people: Counts) -> None:
-        self._groups, self._people, self.holds_records = groups, people, groups.holds_records
-        self._kept, self._kept_bytes = OrderedDict(), 0
-        self._base = self._made(0)
-        self._memory_limit = groups._memory_limit
-        self.total = people.sum()
-
-    def _made(self, strategy: int) -> NodeTable:
-        table = self._groups.table(strategy)
-        return replace(table, counts=added_up(self._people, table.group_of, len(table.cell)))
 
 
 def people_fitting(

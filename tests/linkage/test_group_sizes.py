@@ -1,7 +1,5 @@
 """Group sizes of every node of a lattice, against counting people one by one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,22 +60,6 @@ def test_sizes_are_those_of_a_count_whatever_is_kept_and_asked_first(small, memo
     np.testing.assert_array_equal(sizes.each(strategies, rows), expected)
     assert sizes.at(0).dtype == np.int64
     assert sizes.outside.tolist() == [record not in small.people for record in small.records]
-
-
-@given(small=small_games(), memory_limit=memory_limits, data=st.data())
-@examples(60)
-def test_other_people_on_the_same_records_are_counted_in_the_same_groups(small, memory_limit, data):
-    lattice, n = small.lattice(), small.n_records
-    order = data.draw(st.permutations(range(lattice.size)))
-    people = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
-    among = replace(
-        small, people=tuple(record for record, k in zip(small.records, people, strict=True) for _ in range(k))
-    )
-    sizes = limited_to(memory_limit, GroupSizes(small.population(), lattice)).among(people)
-    np.testing.assert_array_equal(asked_in(order, sizes), naive_sizes(among))
-    np.testing.assert_array_equal(sizes.outside, [record not in among.people for record in small.records])
-    assert sizes.at(0).dtype == np.int64
-    assert sizes.total == people.sum()
 
 
 @given(small=small_games(), data=st.data())

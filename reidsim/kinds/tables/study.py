@@ -891,12 +891,10 @@ class TablesStudy(Study[TablesScenario]):
         """
         kept, persons = dict[tuple[object, ...], Linker](), self.persons
         for risk in self.scenario.risks:
-            linker = self.linker(risk)
             # Participation changes the released table, on which prosecutor risk depends. The population stays.
             if self.people(risk) is not self.dataset:
+                self.linker(risk)
                 kept |= {key: each for key, each in self.linkers.items() if key[1] == risk}
-            elif persons is None:
-                kept[None, risk] = PopulationLinker(linker.group_sizes.among(participants))
         if persons is not None:
             persons, cells = persons.among(participants)
             dataset: Population = persons.counted(self.dataset.name)
