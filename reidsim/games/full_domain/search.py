@@ -59,8 +59,6 @@ from reidsim.games.record_game import WITHHELD
 from reidsim.games.solvers import beats
 from reidsim.releases.lattice import Floats, Rows, Strategies
 
-Bools = NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class FullDomainSolution:
@@ -221,11 +219,6 @@ def every_node(game: FullDomainGame) -> pd.DataFrame:
 
 
 Levels = tuple[int, ...]
-# Classes at a node, and the class of each row followed.
-_ClassesAt = tuple[ClassTable, NDArray[np.int32]]
-# Number of nodes whose classes are kept, so that a node above merges them instead of the ungeneralized classes. More
-# nodes take more memory.
-_MOST_RECENT = 256
 
 
 def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
@@ -407,8 +400,6 @@ class _BudgetSearch:
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._incumbent = Incumbent(game)
         self._order = game.finest[0].order
-        self._rows = game.followed.rows
-        self._recent: dict[Levels, _ClassesAt] = {}
         self.outcomes: dict[Levels, Floats] = {}
 
     def run(self) -> FullDomainSolution:
@@ -499,33 +490,9 @@ class _BudgetSearch:
             if spent or (self._deadline is not None and self.outcomes and time.monotonic() >= self._deadline):
                 raise _BudgetSpentError
             game, node = self._game, self._game.lattice.index(levels)
-            (table, group_of), rows = self._classes(levels), self._rows
-            followed = Followed(rows, group_of, 1.0 - game.lattice.utility(node, rows))
-            self.outcomes[levels] = game.outcomes(Visit(node, levels, table, followed))
+            self.outcomes[levels] = game.outcomes(game.at(node))
             self._incumbent.offer(node, sum(levels), self.outcomes[levels])
         return float(self.outcomes[levels][PAYOUT])
-
-    def _classes(self, levels: Levels) -> _ClassesAt:
-        """Return the classes at a node, and the class of each row followed.
-
-        The classes are a `ClassTable`; the array with the class of each row is empty if no rows are followed. Classes
-        are merged from those of a recent node one level below; if there are several, from the one with the fewest
-        classes; if there is none, from the ungeneralized classes. The results of the latest nodes are kept for this
-        purpose. `levels` are the node's levels.
-        """
-        roll_up, finest, group_of = self._game.finest
-        below = [at for at in range(len(levels)) if _at(levels, at, levels[at] - 1) in self._recent]
-        if below:
-            at = min(below, key=lambda at: len(self._recent[_at(levels, at, levels[at] - 1)][0].keys))
-            table, group_of = self._recent[_at(levels, at, levels[at] - 1)]
-            table, inverse = roll_up.up(table, at, levels[at] - 1, follow=len(group_of) > 0)
-            made = table, inverse[group_of] if len(group_of) else group_of
-        else:
-            made = roll_up.at(finest, levels, group_of[: len(self._rows)])
-        self._recent[levels] = made
-        if len(self._recent) > _MOST_RECENT:
-            del self._recent[next(iter(self._recent))]
-        return made
 
 
 # Marks a class that is not split.
