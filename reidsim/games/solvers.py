@@ -346,8 +346,6 @@ class Search(NamedTuple):
         expected gain exceeds this cost.
     lowest : ndarray of int16, shape (n_attributes, n_records) or (n_attributes, 1)
         Lowest allowed level of each record's attributes; one column if level 0 is allowed for all records.
-    least : int
-        Smallest group size that is searched; smaller groups are skipped.
     no_attack : bool
         Whether strategies under which an attack pays are forbidden.
     fixed, levels : ndarray of int64, shape (n_attributes,)
@@ -368,7 +366,6 @@ class Search(NamedTuple):
     records: Integers
     amounts: Floats
     lowest: NDArray[np.int16]
-    least: int
     no_attack: bool
     fixed: Integers
     levels: Integers
@@ -389,16 +386,11 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
     lowest = np.zeros((n_attributes, 1 if constraint.minimum is None else n), dtype=np.int16)
     if constraint.minimum is not None:
         lowest[:] = np.asarray(constraint.minimum) // rollup.strides[:, None] % rollup.shape[:, None]
-    # Attacks on all records of smaller groups pay. One less, so that rounding errors exclude no safe group.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        safe_from = np.where(amounts[2] > 0, amounts[2] / price, 0.0).min(initial=np.inf) - 1.0
-    least = int(np.clip(safe_from, 0.0, 2.0**62)) if constraint.no_attack else 0
     search = Search(
         rollup,
         records=np.where(np.arange(n_rows) < n, 0, -1),
         amounts=amounts,
         lowest=lowest,
-        least=least,
         no_attack=constraint.no_attack,
         fixed=np.zeros(n_attributes, dtype=np.int64),
         levels=np.zeros(n_attributes, dtype=np.int64),
@@ -486,7 +478,7 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
             continue
         levels[depth] = level
         number, below = strategy + level * rollup.strides[depth], buffers[depth + 1]
-        starts, sizes = split(rollup, depth, level, begin, end, buffers, records, 0, 1, search.least, search.counts)
+        starts, sizes = split(rollup, depth, level, begin, end, buffers, records, 0, 1, search.counts)
         for group in range(len(sizes)):
             people = max(sizes[group], 1)
             loses = lost + rollup.least_losses[depth, level, column[below[starts[group]]]]

@@ -347,7 +347,6 @@ def split(
     path: Integers,
     low: int,
     high: int,
-    least: int,
     counts: Integers,
 ) -> tuple[Integers, Integers]:
     """Split some rows into groups, and drop groups that cannot affect the result.
@@ -365,8 +364,6 @@ def split(
     path : ndarray of int64, shape (n_rows,)
         Node of each row, in the order of the tree; -1 for rows without a node. A group is kept only if `path` of one of
         its rows is at least `low` and below `high`.
-    least : int
-        Minimum number of people in a kept group.
     counts : ndarray of int64, shape (n_groups, 3)
         Work array of zeros; zeros again on return. The columns are the numbers of rows, people and wanted rows.
 
@@ -393,7 +390,7 @@ def split(
     for number in range(n_seen):
         group = seen[number]
         rows = counts[group, 0]
-        if counts[group, 1] >= least and counts[group, 2] > 0:
+        if counts[group, 2] > 0:
             starts[kept], sizes[kept], counts[group, 0] = at, counts[group, 1], at
             kept += 1
             at += rows
@@ -442,7 +439,7 @@ def _count_on_paths(
         if not wanted[level]:
             continue
         low = first + level * width
-        starts, people = split(rollup, depth, level, begin, end, buffers, path, low, low + width, 0, counts)
+        starts, people = split(rollup, depth, level, begin, end, buffers, path, low, low + width, counts)
         for number in range(len(people)):
             if depth + 1 < len(rollup.shape):
                 _count_on_paths(
