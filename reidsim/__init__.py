@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from reidsim.games.record_game import RecordGame as RecordGame
     from reidsim.populations.catalogue import load_individuals as load_individuals
     from reidsim.populations.catalogue import load_population as load_population
-    from reidsim.populations.catalogue import load_resource as load_resource
     from reidsim.populations.catalogue import make_genealogy as make_genealogy
     from reidsim.populations.catalogue import populate as populate
     from reidsim.populations.genealogy.genealogy import Genealogy as Genealogy
@@ -121,7 +120,7 @@ _BUILDING_BLOCKS = {
     "reidsim.populations.population": "Attribute Domain Individuals",
     "reidsim.populations.resources": "ExternalResource",
     "reidsim.populations.genealogy.genealogy": "Genealogy",
-    "reidsim.populations.catalogue": "load_individuals load_resource make_genealogy",
+    "reidsim.populations.catalogue": "load_individuals make_genealogy",
     "reidsim.releases.lattice": "GeneralizationLattice",
     "reidsim.adversaries.response": "OneShotAdversary",
     "reidsim.games.record_game": "RecordGame",

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Known, Setting
 from reidsim.core.errors import InputError
-from reidsim.core.numerics import dot
+from reidsim.core.numerics import dot, first_above
 from reidsim.games.composite import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
 from reidsim.linkage.totals import weight_by_value
@@ -149,14 +149,6 @@ def updated(parameters: Floats, responsibility: Floats) -> Floats:
     return np.asarray((parameters + responsibility) * size)
 
 
-def place_of(probability: Floats, draw: float) -> int:
-    """Return the index of the outcome that a uniform number in [0, 1) selects.
-
-    `probability` holds the probability of each outcome. A number above their sum selects the last outcome.
-    """
-    return min(int(np.searchsorted(np.cumsum(probability), draw, side="right")), len(probability) - 1)
-
-
 # One adversary in a round.
 
 
@@ -222,7 +214,11 @@ def updated_weights(
     overlaps = attack_overlaps(attacked)
     after = updated(parameters, responsibilities(prior / prior.sum(), np.arange(len(overlaps)), overlaps, noticed))
     chances = [observations(overlaps, actor, noticed) for actor in actors.tolist()]
-    of_actors = np.stack(chances) @ after if draw is None else after[[place_of(chance, draw) for chance in chances]]
+    of_actors = (
+        np.stack(chances) @ after
+        if draw is None
+        else after[[first_above(np.cumsum(chance), draw) for chance in chances]]
+    )
     return np.asarray(max(1.0 - acting.sum(), 0.0) * parameters + acting[actors] @ of_actors)
 
 

@@ -35,11 +35,11 @@ from reidsim.agents.attack import (
     weighted_quantiles,
 )
 from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
-from reidsim.agents.learning import AccuracyBelief, Memory, place_of, updated_presences, updated_weights
+from reidsim.agents.learning import AccuracyBelief, Memory, updated_presences, updated_weights
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.agents.subjects import Agents, Subject
 from reidsim.core.errors import InputError
-from reidsim.core.numerics import dot
+from reidsim.core.numerics import dot, first_above
 from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Equilibrium, Reidentified, reidentified
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.lattice import Rows, Strategies
@@ -438,7 +438,7 @@ class ReidentificationModel(mesa.Model):
             return float(setting.stream("presence", agent, self.round_number).random())
 
         if setting.meeting == "one-of":
-            return np.asarray((np.arange(len(weights)) == place_of(weights, draw())) * free)
+            return np.asarray((np.arange(len(weights)) == first_above(np.cumsum(weights), draw())) * free)
         return np.asarray((np.array([draw(profile.name) for profile in setting.profiles]) < weights) * free)
 
     def _count_participants(self) -> Counts:

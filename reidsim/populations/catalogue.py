@@ -306,22 +306,6 @@ def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individu
     return as_individuals(make(recipe, seed=seed))
 
 
-def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalResource:
-    """Return the `ExternalResource` of a recipe of kind ``resource``.
-
-    See `load_population` for the parameters.
-
-    Raises
-    ------
-    InputError
-        If the recipe is of another kind, or it or one of its files cannot be used.
-    """
-    made = make(recipe, seed=seed)
-    if not isinstance(made, ExternalResource):
-        raise InputError("not a recipe of an external resource", source=recipe, expected='kind = "resource"')
-    return made
-
-
 def as_individuals(made: Made) -> Individuals:
     """Return the result of a recipe as `Individuals`, with one row per person.
 

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.populations.catalogue import load_individuals, load_resource, populate, read_population_file
+from reidsim.populations.catalogue import load_individuals, make, populate, read_population_file
 
 TOWN = """\
 age,sex,n
@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_resource_of_an_exact_size_carries_what_it_says(folder):
-    resource = load_resource(
+    resource = make(
         folder("size = 30", 'attributes = ["sex"]', "price = 25.0", 'buyers = ["party"]', "missing = { sex = 0.5 }")
     )
     assert resource.records.n_people == 30
@@ -50,15 +50,13 @@ def test_a_resource_of_an_exact_size_carries_what_it_says(folder):
     assert resource.records.to_frame()["sex"].isna().sum() == 15
     assert resource.coverage == 0.3
     assert (resource.price, resource.buyers, resource.name) == (25.0, ("party",), "list")
-    again = load_resource("list.toml")
+    again = make("list.toml")
     assert (again.person == resource.person).all()
-    assert (load_resource("list.toml", seed=9).person != resource.person).any()
+    assert (make("list.toml", seed=9).person != resource.person).any()
 
 
 def test_coverage_by_group_and_who_can_be_listed(folder):
-    resource = load_resource(
-        folder('among = { age = ["31"] }', "[coverage]", 'by = "sex"', "shares = { F = 1.0, M = 0.0 }")
-    )
+    resource = make(folder('among = { age = ["31"] }', "[coverage]", 'by = "sex"', "shares = { F = 1.0, M = 0.0 }"))
     assert resource.records.n_people == 10
     assert set(resource.records.to_frame()["sex"]) == {"F"}
     assert set(resource.records.to_frame()["age"]) == {"31"}
@@ -77,14 +75,14 @@ def test_coverage_by_group_and_who_can_be_listed(folder):
 )
 def test_what_a_resource_cannot_be(folder, lines, problem):
     with pytest.raises(InputError, match=r"list\.toml") as error:
-        load_resource(folder(*lines))
+        make(folder(*lines))
     assert problem in str(error.value)
 
 
 def test_recipes_that_name_each_other_are_refused(folder, tmp_path):
     (tmp_path / "town.toml").write_text(RESOURCE.replace("town.toml", "list.toml") + "size = 1", encoding="utf-8")
     with pytest.raises(InputError, match=r"(town|list)\.toml.*the recipe needs itself"):
-        load_resource(folder("size = 1"))
+        make(folder("size = 1"))
 
 
 def test_a_resource_file_keeps_the_truth_apart(folder, tmp_path):
