@@ -588,14 +588,11 @@ class RememberedLinkage(Linkage):
 
     Parameters
     ----------
-    cells : ndarray of int, shape (n,)
-        Cell of each record.
     parts : tuple of tuples
         One tuple per group of records with the same equivalent strategy and linker: positions among the linked
         records, their cells, and their linkage.
     """
 
-    cells: Rows = field(kw_only=True)
     parts: tuple[tuple[Rows, Rows, Linkage], ...] = field(kw_only=True)
 
 
@@ -658,7 +655,6 @@ class RememberingLinker:
             believed_group_sizes=sizes if equal else _joined(linked, "believed_group_sizes"),
             match_probability=_joined(linked, "match_probability"),
             by_chance=any(each.by_chance for _, each in linked),
-            cells=self.cells[rows],
             parts=tuple(parts),
         )
 
@@ -688,12 +684,7 @@ class RememberingAdversary:
         """
         if not isinstance(linkage, RememberedLinkage):
             raise TypeError(f"not the linkage of an adversary who remembers: {type(linkage).__name__}")
-        if type(self.adversary) is OneShotAdversary:
-            # A one-shot adversary uses group sizes alone, so all parts can be answered in one call.
-            return self.adversary.respond(linkage, linkage.cells)
         replies = [(places, self.adversary.respond(linked, cells)) for places, cells, linked in linkage.parts]
-        if len(replies) == 1:
-            return replies[0][1]
         # Without a frequency, the adversary always attacks; without `pays`, attacks pay exactly where it attacks.
         default: dict[str, Callable[[Any], Any]] = {"frequency": lambda reply: 1.0, "pays": lambda reply: reply.attacks}
         names = [item.name for item in fields(Response)]
