@@ -1,12 +1,11 @@
-"""Largest deviation of computed numbers from those of the tests, as a plugin of pytest.
+"""Largest deviation of computed from expected numbers in tests, as a plugin of pytest.
 
 ``PYTHONPATH=tools python -m pytest -n0 -p deviations FILES...`` runs test files and prints for each file the number of
-tests that passed, the numbers that they compared within a tolerance, and the largest deviation among these. The page
-``docs/validation.md`` shows this output.
+passed tests, the numbers compared within a tolerance, and the largest deviation. ``docs/validation.md`` shows this
+output.
 
-A deviation is absolute where the expected number is smaller than 1, otherwise relative. Comparisons that fail are left
-out: a test may search for a number among several. Numbers that must be equal (strategies, decisions, counts) are
-compared without a tolerance and do not occur here.
+A deviation is absolute if the expected number is smaller than 1, otherwise relative. Failed comparisons are left out,
+because a test may search for a number in a list. Strategies, attacks and counts must be equal and are not counted.
 """
 
 from __future__ import annotations
