@@ -128,7 +128,7 @@ def test_policies_are_compared_by_column_by_value_and_for_a_record(survey):
     values = compare_values(releases, "age", *both)
     assert values["before"].to_dict() == values["no-protection"].to_dict()
     for name in ("age", "town"):
-        labels = forms.labels[name].where(forms.shared, "(withheld)")
+        labels = forms.labels[name].astype("str").where(forms.shared, "(withheld)")
         assert columns.loc[("no-attack", name), "unchanged"] == (labels == true[name]).mean()
         shares = compare_values(releases, name, "no-attack")["no-attack"]
         assert shares[shares > 0].to_dict() == labels.value_counts(normalize=True).to_dict()

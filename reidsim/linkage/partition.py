@@ -109,7 +109,9 @@ class FittingRows:
             found = class_of_cell[self.cell_of_entry[entries]]
             if len(strategy) >= len(self.begin):
                 # Some person has several rows; those that are equal when generalized count once.
-                once = np.unique(found.astype(np.int64) * len(self.begin) + self._record_of_entry[entries], return_index=True)[1]
+                once = np.unique(
+                    found.astype(np.int64) * len(self.begin) + self._record_of_entry[entries], return_index=True
+                )[1]
                 entries, found = entries[once], found[once]
             sums += np.bincount(found, weights[entries], len(self.cells))[class_of_cell]
         return sums

@@ -108,9 +108,9 @@ class StrategySpace:
         no attribute has several levels. If attributes are only shared or masked, it is the share of attributes that are
         masked.
         """
-        distinct, place = numbered(np.asarray(strategies))
+        distinct, place = numbered(np.ravel(strategies))
         shares = self.all_levels(distinct).sum(axis=-1) / max(sum(self.shape) - len(self.shape), 1)
-        return np.asarray(shares[place])
+        return np.asarray(shares[place].reshape(np.shape(strategies)))
 
 
 # Limit on the number of strategies, which are 64-bit numbers with room for arithmetic.

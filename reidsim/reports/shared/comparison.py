@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.audit.release import coded
 from reidsim.core.errors import InputError, require_among
 from reidsim.core.wording import BLUE
 from reidsim.figures.style import label_axes, new_figure, policy_name
@@ -44,10 +45,11 @@ def compare_columns(releases: Releases, *policies: str) -> pd.DataFrame:
     """
     rows = []
     for policy, shared in _shared(releases, policies).items():
+        truth = shared.source.truth
         for name, labels in shared.forms.labels.items():
-            is_shared, truth = shared.forms.shared, shared.source.truth[name].to_numpy()
-            forms = np.where(labels == truth, "unchanged", np.where(labels == SUPPRESSED, "suppressed", "generalized"))
-            forms = np.where(is_shared, forms, "withheld")
+            is_shared, (label, texts), (value, true) = shared.forms.shared, coded(labels), coded(truth[name])
+            is_same, is_hidden = texts.get_indexer(true)[value] == label, np.asarray(texts == SUPPRESSED)[label]
+            forms = np.select([~is_shared, is_same, is_hidden], ["withheld", "unchanged", "suppressed"], "generalized")
             shares = {form: float(np.mean(forms == form)) for form in FORMS}
             rows.append({"column": name, "policy": policy, **shares, "values": labels[is_shared].nunique()})
     return pd.DataFrame(rows).sort_values("column", kind="stable", ignore_index=True)
@@ -77,8 +79,8 @@ def compare_values(releases: Releases, column: str, *policies: str) -> pd.DataFr
     found: dict[str, pd.Series[float]] = {}
     for policy, shared in _shared(releases, policies).items():
         require_among("no such quasi-identifier", [column], list(shared.forms.labels), where="column", shown=20)
-        labels = shared.forms.labels[column].where(shared.forms.shared, WITHHELD)
-        found |= {BEFORE: shared.source.truth[column].value_counts(normalize=True)} if not found else {}
+        labels = shared.forms.labels[column].astype("str").where(shared.forms.shared, WITHHELD)
+        found |= {BEFORE: shared.source.truth[column].astype("str").value_counts(normalize=True)} if not found else {}
         found[policy] = labels.value_counts(normalize=True)
     return pd.DataFrame(found).fillna(0.0)
 
