@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -297,7 +297,6 @@ class ReleaseAudit:
         return int((found & (1 / np.maximum(self.rows_of_person, 1) > promised * (1 + 1e-9))).sum())
 
 
-@dataclass(frozen=True, eq=False)
 class TrueRecords:
     """True values of all records, shared or not, with which the recipient of a release compares its rows.
 
@@ -311,31 +310,23 @@ class TrueRecords:
         Rows of the hierarchy of each column that has one, by column name: the value, then its labels.
     """
 
-    truth: pd.DataFrame
-    persons: NDArray[np.generic] | None = None
-    hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
-
-    @cached_property
-    def _person(self) -> Counts:
-        return np.arange(len(self.truth)) if self.persons is None else numbered(pd.factorize(self.persons)[0])[1]
-
-    @cached_property
-    def _columns(self) -> dict[str, tuple[Positions, ColumnReader]]:
-        """Number of each record's value, and the reader of these values, by column."""
-        coded_columns = {str(name): coded(self.truth[name]) for name in self.truth.columns}
-        return {
-            name: (codes, ColumnReader(list(values), self.hierarchies.get(name, ())))
-            for name, (codes, values) in coded_columns.items()
-        }
-
-    @cached_property
-    def _cells(self) -> tuple[Positions, Positions]:
-        """First record of each distinct combination of true values (cell), and the cell of each record."""
-        return distinct_rows([codes for codes, _ in self._columns.values()], len(self.truth))
-
-    @cached_property
-    def _people(self) -> tuple[csr_array, Counts]:
-        return _membership(self._cells[1], self._person, len(self._cells[0]))
+    def __init__(
+        self,
+        truth: pd.DataFrame,
+        persons: NDArray[np.generic] | None = None,
+        hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    ) -> None:
+        self._person = (
+            np.arange(len(truth)) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
+        )
+        self._values, self._readers = list[Positions](), dict[str, ColumnReader]()
+        for name in map(str, truth.columns):
+            codes, values = coded(truth[name])
+            self._values.append(codes)
+            self._readers[name] = ColumnReader(list(values), (hierarchies or {}).get(name, ()))
+        # First record of each distinct combination of true values (cell), and the cell of each record.
+        self._first, self._cell = distinct_rows(self._values, len(truth))
+        self._people = _membership(self._cell, self._person, len(self._first))
 
     def audit(self, released: pd.DataFrame, own: NDArray[np.intp]) -> ReleaseAudit:
         """Return the audit of a release that was read from its file.
@@ -369,54 +360,46 @@ class TrueRecords:
         The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
         labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
         """
-        first_cell, cell = self._cells
         labels, columns = [], []
-        for name, (_, reader) in self._columns.items():
+        for name, reader in self._readers.items():
             label, texts = coded(released[name])
             labels.append(label)
             columns.append(_layers(len(reader.values), [reader.fitting(text) for text in texts]))
         first_form, form = distinct_rows(labels, len(released))
         labels = [label[first_form] for label in labels]
         used = [layer[label] for (layer, _), label in zip(columns, labels, strict=True)]
-        values = [codes[first_cell] for codes, _ in self._columns.values()]
         first, combination = distinct_rows(used, len(first_form))
 
         @cache
         def label_of_cell(place: int, layer: int) -> Positions:
-            return np.asarray(columns[place][1][layer][values[place]])
+            return np.asarray(columns[place][1][layer][self._values[place][self._first]])
 
         pairs = [np.zeros((2, 0), dtype=np.intp)]
         for number, example in enumerate(first.tolist()):
             forms = np.flatnonzero(combination == number)
             fitting = [label_of_cell(place, int(layer[example])) for place, layer in enumerate(used)]
-            form_of_cell = _positions([label[forms] for label in labels], fitting, len(forms), len(first_cell))
-            cells = np.flatnonzero(form_of_cell >= 0)
-            pairs.append(np.stack([cells, forms[form_of_cell[cells]]]))
+            place = _places([label[forms] for label in labels], fitting, len(forms), len(self._first))
+            cells = np.flatnonzero(np.logical_and.reduce([place >= 0, *(found >= 0 for found in fitting)]))
+            pairs.append(np.stack([cells, forms[place[cells]]]))
         cells, forms = np.concatenate(pairs, axis=1)
-        marks, shape = np.ones(len(cells), dtype=np.bool_), (len(first_cell), len(first_form))
-        return Matching(cell, form, csr_array((marks, (cells, forms)), shape=shape))
+        marks, shape = np.ones(len(cells), dtype=np.bool_), (len(self._first), len(first_form))
+        return Matching(self._cell, form, csr_array((marks, (cells, forms)), shape=shape))
 
 
-def _positions(forms: Sequence[Positions], cells: Sequence[Positions], n_forms: int, n_cells: int) -> Positions:
+def _places(forms: Sequence[Positions], cells: Sequence[Positions], n_forms: int, n_cells: int) -> Positions:
     """Return the position of each cell among distinct forms, shape (n_cells,); -1 if it is not among them.
 
-    Both are given by their labels, one array per column. A cell without a label in some column (-1) is not among them.
+    Both are given by their labels, one array per column.
     """
     of_forms, of_cells, room = np.zeros(n_forms, dtype=np.int64), np.zeros(n_cells, dtype=np.int64), 1
-    is_missing = np.zeros(n_cells, dtype=np.bool_)
     for form, cell in zip(forms, cells, strict=True):
         radix = int(max(form.max(initial=0), cell.max(initial=0))) + 1
         if room * radix >= MOST_KEYS:
             # Renumber the keys of the forms; there are at most as many as forms.
             distinct = pd.Index(np.unique(of_forms))
-            of_forms, of_cells = (distinct.get_indexer(pd.Index(each)) for each in (of_forms, of_cells))
+            of_forms, of_cells = (distinct.get_indexer(pd.Index(keys)) for keys in (of_forms, of_cells))
             room = len(distinct)
-            is_missing |= of_cells < 0
-        of_forms, of_cells, room = of_forms * radix, of_cells * radix, room * radix
-        of_forms += form
-        of_cells += cell
-        is_missing |= cell < 0
-    of_cells[is_missing] = -1
+        of_forms, of_cells, room = of_forms * radix + form, of_cells * radix + cell, room * radix
     return np.asarray(pd.Index(of_forms).get_indexer(pd.Index(of_cells)))
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, OneShotAdversary
 from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory
-from reidsim.core.numerics import borrowing, compiled
+from reidsim.core.numerics import compiled
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, Linker, PopulationLinker, RecordGame
 from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
 from reidsim.releases.lattice import NO_BENEFIT, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
@@ -78,29 +78,12 @@ def backward_induction(
         if len(rows):
             response = game.adversary.respond(game.linker.link(strategy, rows), rows)
             payoff = benefit - game.loss[rows] * response.reidentified
-            allowed = constraint.allows(game.space, strategy, response.invited, rows)
-            _replace_beaten(strategy, rows, payoff, allowed, tie, beaten, strategies)
+            better = payoff > beaten[rows]
+            better &= constraint.allows(game.space, strategy, response.invited, rows)
+            wins = rows[better]
+            beaten[wins], strategies[wins] = payoff[better] + tie[wins], strategy
         progress(strategy + 1, size)
     return Choice(strategies, "backward-induction", np.full(n, size, dtype=np.int64), exact=True)
-
-
-@borrowing()
-def _replace_beaten(
-    strategy: int,
-    rows: Rows,
-    payoff: Floats,
-    allowed: NDArray[np.bool_],
-    tie: Floats,
-    beaten: Floats,
-    strategies: Strategies,
-) -> None:
-    """Give rows a strategy where it is allowed and pays more than the best so far, in place.
-
-    `payoff` and `allowed` have one entry for each of `rows`; the last three arrays have one for each record.
-    """
-    for at in range(len(rows)):
-        if allowed[at] and payoff[at] > beaten[rows[at]]:
-            beaten[rows[at]], strategies[rows[at]] = payoff[at] + tie[rows[at]], strategy
 
 
 def beats(strategy: int, payoff: Floats, chosen: Strategies, best: Floats, tie: Floats) -> NDArray[np.bool_]:

@@ -48,6 +48,7 @@ from reidsim.games.directions.effects import (
     share_as,
     total_harm,
 )
+from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import (
     WITHHELD,
     Choice,
@@ -444,20 +445,18 @@ def _few_suppressed(
         cheapest = usable[np.argsort(lost, kind="stable")[:rows_needed]]
         return np.where(np.isin(np.arange(game.n_records), cheapest), last, strategies)
 
-    def payoff(strategies: Strategies) -> float:
-        released, of_records = game.with_strategies(strategies), np.zeros(game.n_records)
-        for strategy, rows in shared_rows(strategies):
-            of_records[rows] = released.outcome(strategy, rows).publisher_payoff
-        return float(of_records.sum())
-
     tried = [suppressed(present.strategies)]
     if not constraint.no_attack:
         may_stay = constraint.allows(game.space, 0, np.zeros_like(attacked)) & forms[0]
         unchanged = np.where(may_stay, 0, present.strategies)
         tried = [present.strategies, *tried, unchanged, suppressed(unchanged)]
-    valid = [_valid(game, each, constraint, limits) for each in tried]
-    best = max(valid, key=payoff) if len(valid) > 1 else valid[0]
-    return replace(present, strategies=best, solver=SOLVER_OF_LARGE, exact=False)
+    choices = [
+        replace(present, strategies=_valid(game, each, constraint, limits), solver=SOLVER_OF_LARGE, exact=False)
+        for each in tried
+    ]
+    return (
+        choices[0] if len(choices) == 1 else max(choices, key=lambda each: evaluate(game, each).publisher_payoff.sum())
+    )
 
 
 class Goal(NamedTuple):

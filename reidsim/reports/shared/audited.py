@@ -7,14 +7,14 @@ looked up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.release import Matching, ReleaseAudit, coded, diversity, values_of_groups
+from reidsim.audit.release import Matching, ReleaseAudit, TrueRecords, coded, diversity, values_of_groups
 from reidsim.core.errors import InputError, listed
 from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
@@ -288,13 +288,14 @@ def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str]
         Kept columns that the adversary knows in addition to the quasi-identifiers.
     """
     source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
-    released, people = written.loc[real, list(quasi)].rename(columns=quasi), source.people
+    released, truth = written.loc[real, list(quasi)].rename(columns=quasi), source.truth
     for number, name in enumerate(known):
         # Kept values are released unchanged. Codes in their place cannot be read as intervals or sets.
         (codes, values), (found, texts) = coded(source.frame[name]), coded(written.loc[real, name])
         labels, column = pd.Index([f"v{code}" for code in range(len(values))]), f"kept {number}"
         released[column] = pd.Categorical.from_codes(values.get_indexer(texts)[found], labels)
-        people = replace(people, truth=people.truth.assign(**{column: pd.Categorical.from_codes(codes, labels)}))
+        truth = truth.assign(**{column: pd.Categorical.from_codes(codes, labels)})
+    people = TrueRecords(truth, source.persons, source.hierarchies) if known else source.people
     return people.audit(released, shared.own[real])
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from reidsim.audit.release import coded
 from reidsim.core.errors import InputError, require_among
 from reidsim.core.wording import BLUE
-from reidsim.figures.style import label_axes, new_figure, policy_name
+from reidsim.figures.style import label_axes, new_figure
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.shared.records import SharedRecords
@@ -119,20 +119,19 @@ def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFr
     return table
 
 
-def draw_values(shares: pd.DataFrame, column: str) -> Figure:
-    """Draw a distribution of `compare_values`, one panel before and one per policy.
+def draw_values(shares: pd.Series[float], title: str) -> Figure:
+    """Draw a distribution of `compare_values`, one of its columns, as bars.
 
-    Of more than 20 values of a panel, the rarest are one bar.
+    Of more than 20 values, the rarest are one bar.
     """
-    figure, [row] = new_figure(1, len(shares.columns), panel=(3.6, 4.2))
-    for axes, (name, share) in zip(row, shares.items(), strict=True):
-        present = share[share > 0].sort_values(ascending=False, kind="stable")
-        shown = present[: _MOST_BARS if len(present) <= _MOST_BARS else _MOST_BARS - 1].sort_index()
-        if others := len(present) - len(shown):
-            shown[f"{others:,} other values"] = present.sum() - shown.sum()
-        axes.barh([str(value) or "(empty)" for value in shown.index], shown.to_numpy(), color=BLUE)
-        axes.invert_yaxis()
-        label_axes(axes, title=f"{column}: {policy_name(str(name))}", x="Share of records")
+    figure, [[axes]] = new_figure(1, 1, panel=(4.2, 4.2))
+    present = shares[shares > 0].sort_values(ascending=False, kind="stable")
+    shown = present[: _MOST_BARS if len(present) <= _MOST_BARS else _MOST_BARS - 1].sort_index()
+    if others := len(present) - len(shown):
+        shown[f"{others:,} other values"] = present.sum() - shown.sum()
+    axes.barh([str(value) or "(empty)" for value in shown.index], shown.to_numpy(), color=BLUE)
+    axes.invert_yaxis()
+    label_axes(axes, title=title, x="Share of records")
     return figure
 
 

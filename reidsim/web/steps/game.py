@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import solara
+from matplotlib.figure import Figure
 
 from reidsim.core.files import read_toml
+from reidsim.core.wording import measures_among
 from reidsim.drafts.presets import presets
 from reidsim.engine.results import RunResult
 from reidsim.engine.scenario import Scenario
 from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_by_policy
 from reidsim.figures.style import policy_name
+from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.comparison import compare_columns, compare_record, compare_values, draw_values
@@ -23,7 +26,7 @@ from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import once_each
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.parts import Panel, html, picture, text
+from reidsim.web.parts import Panel, html, text
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
@@ -63,21 +66,12 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
         return {**changes, "source": presets().loc[value, "source"]}
     if key == "publisher.k":
         policies = [name for name in scenario.content["publisher"]["policies"] if name != _K_ANONYMITY]
-        return {key: _parsed(value), "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
+        return {key: value or None, "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
     if key == "resources.list.kind":
         # An adversary who holds a list searches for the people in it.
         held = {"resources.list": {"kind": value, "coverage": 0.5}, "adversary.holds": ["list"]}
         return {**held, "adversary.direction": None} if value else dict.fromkeys(held)
-    return {key: _parsed(value)}
-
-
-def _parsed(value: Any) -> object:
-    """Return a number for a text that is one, and None for an empty text."""
-    try:
-        number = float(value)
-    except ValueError:
-        return value or None
-    return int(number) if number.is_integer() else number
+    return {key: None if value == "" else value}
 
 
 def _controls(panel: Panel, session: Session, change: Callable[[str, Any], None]) -> None:
@@ -132,57 +126,49 @@ def _value(scenario: Scenario, key: str) -> Any:
 
 @solara.component
 def _Results(session: Session, panel: Panel, scenario: Scenario, with_rounds: bool) -> None:  # noqa: N802
-    """Show verdict, read-back, measures and figures; while they are computed, the previous ones stay, faded."""
+    """Show the outcome of the scenario and, if the user asks for them, the losses at which the best policy changes."""
+    asked: solara.Reactive[Scenario | None] = solara.use_reactive(None)
     work = partial(session.solve, with_rounds=with_rounds)
     solved, pending = panel.computed(work, [scenario, with_rounds], "solving")
-    if (result := solved or session.result) is None:
-        return
-    content, played = result.manifest["content"], result.analysis.tables().get("rounds")
-    with solara.Div(classes=["desk-stale"] if pending or panel.pending else []):
-        text(verdict(result.summary, content, rounds=played, name=policy_name), "verdict")
-        _ReadBack(session=session, panel=panel, result=result)
-        if played is not None and with_rounds:
-            html(picture(rounds_by_policy(played), panel.t("rounds_played", rounds=played["round"].max())))
-    _BreakEven(session=session, panel=panel, scenario=scenario)
+    if (result := solved or session.result) is not None:
+        _Outcome(session=session, panel=panel, result=result, pending=pending or panel.pending)
+    panel.text("break_even", "title")
+    panel.form([panel.button("search")], lambda *_: asked.set(scenario))
+    search = partial(session.break_even, scenario) if asked.value is scenario else str
+    found, _ = panel.computed(search, [scenario, asked.value], "searching")
+    html(found or "")
 
 
 @solara.component
-def _ReadBack(session: Session, panel: Panel, result: RunResult) -> None:  # noqa: N802
-    """Show the counts in the rows of each release, the figures, and the comparison of two releases."""
+def _Outcome(session: Session, panel: Panel, result: RunResult, pending: bool) -> None:  # noqa: N802
+    """Show verdict, read-back, measures and figures; while others are computed, these stay, marked."""
+    content, rounds = result.manifest["content"], result.analysis.tables().get("rounds")
 
     def read() -> tuple[Releases | None, str]:
         releases = session.releases(result)
-        return releases, "" if releases is None else read_back_html(StoredRun.from_result(result), releases)
+        return releases, "" if releases is None else read_back_html(
+            StoredRun.from_result(result), releases, policy_name
+        )
 
-    def draw() -> list[str]:
-        payoffs = payoffs_by_policy(result.summary.reset_index(), result.measures)
-        risks = risks_by_policy(once_each(result.records, result.manifest["content"]))
-        return [picture(payoffs, panel.t("payoffs")), picture(risks, panel.t("risks"))]
+    def draw() -> Iterator[tuple[Figure, str]]:
+        payoffs = measures_among(result.measures, (PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column))
+        for each in payoffs.values():
+            yield payoffs_by_policy(result.summary.reset_index(), [each]), f"{panel.t('payoffs')}: {each.label}"
+        yield risks_by_policy(once_each(result.records, content)), panel.t("risks")
+        if rounds is not None and rounds["round"].max() > 1:
+            yield rounds_by_policy(rounds), panel.t("rounds_played", rounds=rounds["round"].max())
 
-    found, _ = panel.computed(read, [result], "reading_back")
-    drawn, _ = panel.computed(draw, [result], "reading_back")
+    found, reading = panel.computed(read, [result], "reading_back")
     releases, shown = found or (None, "")
-    html(shown)
-    panel.text("measures", "title")
-    html(measures_table(result.summary, result.manifest["content"], policy_name))
-    with solara.Div(classes=["desk-figures"]):
-        for each in drawn or ():
-            html(each)
+    with solara.Div(classes=["desk-stale"] if pending or reading else []):
+        text(verdict(result.summary, content, rounds=rounds, name=policy_name), "verdict")
+        html(shown)
+        panel.text("measures", "title")
+        html(measures_table(result.summary, content, policy_name))
+    # Figures are drawn after the read-back, which they would delay.
+    panel.pictures(draw if found else tuple, [found])
     if releases is not None and len(releases.by_policy) > 1:
         _Comparison(panel=panel, releases=releases)
-
-
-@solara.component
-def _BreakEven(session: Session, panel: Panel, scenario: Scenario) -> None:  # noqa: N802
-    """Show the losses at which the best policy changes, if the user asks for them."""
-    asked: solara.Reactive[Scenario | None] = solara.use_reactive(None)
-    is_asked = asked.value is scenario
-    panel.text("break_even", "title")
-    panel.form([panel.button("search")], lambda *_: asked.set(scenario))
-    search = partial(session.break_even, scenario) if is_asked else str
-    found, _ = panel.computed(search, [scenario, is_asked], "searching")
-    if is_asked:
-        html(found or "")
 
 
 @solara.component
@@ -190,13 +176,20 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
     """Compare two releases by column, for a record, and as pictures of a column before and after."""
     names = {name: policy_name(name) for name in releases.by_policy}
     columns = list(map(str, next(iter(releases.by_policy.values())).shared.forms.labels))
-    start = {"first": next(iter(names)), "second": list(names)[-1], "column": columns[0], "record": "1"}
-    chosen: solara.Reactive[dict[str, str]] = solara.use_reactive(start)
+    start = {"first": next(iter(names)), "second": list(names)[-1], "column": columns[0], "record": 1}
+    chosen: solara.Reactive[dict[str, Any]] = solara.use_reactive(start)
     first, second, column, record = (chosen.value[key] for key in start)
 
-    def draw() -> str:
-        figure = draw_values(compare_values(releases, column, first, second), column)
-        return picture(figure, panel.t("before_after", column=column, first=names[first], second=names[second]))
+    def compare() -> list[tuple[str, pd.DataFrame]]:
+        by_column = compare_columns(releases, first, second)
+        by_record = compare_record(releases, int(record or 0) - 1, first, second).reset_index(names="column")
+        by_column["policy"] = by_column["policy"].map(names)
+        return [(panel.t("by_column"), by_column), (panel.t("by_record", record=record), by_record)]
+
+    def draw() -> Iterator[tuple[Figure, str]]:
+        for name, share in compare_values(releases, column, first, second).items():
+            title = f"{column}: {panel.known(str(name), policy_name(str(name)))}"
+            yield draw_values(share, title), title
 
     panel.text("compare", "title")
     fields = [
@@ -206,11 +199,7 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
         panel.field("record", record, "number"),
     ]
     panel.form(fields, lambda key, value: chosen.set({**chosen.value, key: value}), row=True)
-    table = compare_columns(releases, first, second)
-    panel.frame(panel.t("by_column"), table.assign(policy=table["policy"].map(names)))
-    work = partial(compare_record, releases, int(record or 0) - 1, first, second)
-    values, _ = panel.computed(work, [releases, record, first, second], "reading_back")
-    if values is not None:
-        panel.frame(panel.t("by_record", record=record), values.reset_index(names="column"))
-    drawn, _ = panel.computed(draw, [releases, first, second, column], "reading_back")
-    html(drawn or "")
+    tables, _ = panel.computed(compare, [releases, first, second, record], "reading_back")
+    for title, table in tables or ():
+        panel.frame(title, table)
+    panel.pictures(draw, [releases, first, second, column])
