@@ -77,11 +77,12 @@ def backward_induction(
         among[k + 1 :] = [rows] * (len(strides) - k)
         if len(rows):
             response = game.adversary.respond(game.linker.link(strategy, rows), rows)
-            payoff = benefit - game.loss[rows] * response.reidentified
+            allowed = np.flatnonzero(constraint.allows(game.space, strategy, response.invited, rows))
+            rows = rows[allowed]
+            payoff = benefit[allowed] - game.loss[rows] * response.reidentified[allowed]
             better = payoff > beaten[rows]
-            better &= constraint.allows(game.space, strategy, response.invited, rows)
-            wins = rows[better]
-            beaten[wins], strategies[wins] = payoff[better] + tie[wins], strategy
+            rows, payoff = rows[better], payoff[better]
+            beaten[rows], strategies[rows] = payoff + tie[rows], strategy
         progress(strategy + 1, size)
     return Choice(strategies, "backward-induction", np.full(n, size, dtype=np.int64), exact=True)
 

@@ -183,6 +183,7 @@ class Panel:
 
     def pictures(self, draw: Callable[[], Iterable[tuple[Figure, str]]], dependencies: list[Any]) -> None:
         """Show figures with their descriptions, see `picture`; they are drawn in the background, as in `computed`."""
+        dependencies = [*dependencies, language.value]
         drawn, _ = self.computed(lambda: [picture(*each) for each in draw()], dependencies, "drawing")
         with solara.Div(classes=["desk-figures"]):
             for each in drawn or ():

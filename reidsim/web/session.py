@@ -101,7 +101,6 @@ class Session:
         self.drafted: DraftedScenario | None = None
         self.scenario: Scenario | None = None
         self.undecided: tuple[str, ...] = ()
-        self.result: RunResult | None = None
         self.starts_at_game = self.is_closed = False
         self.warnings: tuple[str, ...] = ()
 
@@ -379,8 +378,7 @@ class Session:
         with self._solving:
             require_newest()
             shown = self.holding(self.required if with_rounds else one_game(self.required))
-            self.result = replace(run_once(shown, progress=require_newest), held=shown)
-            return self.result
+            return replace(run_once(shown, progress=require_newest), held=shown)
 
     def holding(self, scenario: Scenario) -> Scenario:
         """Return a scenario with its data in memory."""

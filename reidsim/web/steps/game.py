@@ -30,6 +30,7 @@ from reidsim.web.parts import Panel, html, text
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
+_PRESETS = presets()
 _K_ANONYMITY = "k-anonymity"
 
 
@@ -51,7 +52,7 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         with solara.Div(classes=["desk-controls"]):
             _controls(panel, session, change)
         with solara.Div(classes=["desk-results"]):
-            _Results(session=session, panel=panel, scenario=session.required, with_rounds=rounds.value)
+            _Results(session=session, panel=panel, version=version, with_rounds=rounds.value)
             if session.can_share:
                 panel.form([panel.button("go", main=True)], lambda *_: go("share"))
 
@@ -61,9 +62,9 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
     if key == "link":
         return {"economics.gain": None if value else scenario.scenario.economics.adversary_gain}
     if key == "preset":
-        amounts = presets().loc[value, ["benefit", "loss", "gain", "cost"]]
+        amounts = _PRESETS.loc[value, ["benefit", "loss", "gain", "cost"]]
         changes = {f"economics.{name}": None if pd.isna(each) else each for name, each in amounts.items()}
-        return {**changes, "source": presets().loc[value, "source"]}
+        return {**changes, "source": _PRESETS.loc[value, "source"]}
     if key == "publisher.k":
         policies = [name for name in scenario.content["publisher"]["policies"] if name != _K_ANONYMITY]
         return {key: value or None, "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
@@ -86,7 +87,7 @@ def _controls(panel: Panel, session: Session, change: Callable[[str, Any], None]
         linked = panel.field("link", _value(scenario, "economics.gain") is None, "checkbox")
         groups["amounts"].append(linked)
     if session.drafted is not None:
-        studies = {"": panel.t("own_amounts"), **{name: name for name in presets().index}}
+        studies = {"": panel.t("own_amounts"), **{name: name for name in _PRESETS.index}}
         groups["amounts"].insert(0, panel.select("preset", "", studies))
     panel.form(groups.pop("amounts"), change, "amounts", text=scenario.content.get("source", ""))
     for group, fields in groups.items() if session.drafted is not None else ():
@@ -125,24 +126,34 @@ def _value(scenario: Scenario, key: str) -> Any:
 
 
 @solara.component
-def _Results(session: Session, panel: Panel, scenario: Scenario, with_rounds: bool) -> None:  # noqa: N802
+def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) -> None:  # noqa: N802
     """Show the outcome of the scenario and, if the user asks for them, the losses at which the best policy changes."""
-    asked: solara.Reactive[Scenario | None] = solara.use_reactive(None)
-    work = partial(session.solve, with_rounds=with_rounds)
-    solved, pending = panel.computed(work, [scenario, with_rounds], "solving")
-    if (result := solved or session.result) is not None:
-        _Outcome(session=session, panel=panel, result=result, pending=pending or panel.pending)
+    asked, scenario = solara.use_reactive(-1), session.required
+
+    def solve() -> tuple[RunResult, str, str]:
+        result = session.solve(with_rounds=with_rounds)
+        content, measures, rounds = result.manifest["content"], result.summary, result.analysis.tables().get("rounds")
+        answer = verdict(measures, content, rounds=rounds, name=policy_name)
+        return result, answer, measures_table(measures, content, policy_name)
+
+    # Comparing versions is quick; comparing scenarios reads their files.
+    solved, pending = panel.computed(solve, [version, with_rounds], "solving")
+    panel.busy(panel.pending, "solving")
+    if solved is not None:
+        result, answer, measures = solved
+        _Outcome(session, panel, result, answer, measures, pending or panel.pending)
     panel.text("break_even", "title")
-    panel.form([panel.button("search")], lambda *_: asked.set(scenario))
-    search = partial(session.break_even, scenario) if asked.value is scenario else str
-    found, _ = panel.computed(search, [scenario, asked.value], "searching")
+    panel.form([panel.button("search")], lambda *_: asked.set(version))
+    search = partial(session.break_even, scenario) if asked.value == version else str
+    found, _ = panel.computed(search, [version, asked.value], "searching")
     html(found or "")
 
 
 @solara.component
-def _Outcome(session: Session, panel: Panel, result: RunResult, pending: bool) -> None:  # noqa: N802
+def _Outcome(  # noqa: N802
+    session: Session, panel: Panel, result: RunResult, answer: str, measures: str, pending: bool
+) -> None:
     """Show verdict, read-back, measures and figures; while others are computed, these stay, marked."""
-    content, rounds = result.manifest["content"], result.analysis.tables().get("rounds")
 
     def read() -> tuple[Releases | None, str]:
         releases = session.releases(result)
@@ -154,17 +165,18 @@ def _Outcome(session: Session, panel: Panel, result: RunResult, pending: bool) -
         payoffs = measures_among(result.measures, (PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column))
         for each in payoffs.values():
             yield payoffs_by_policy(result.summary.reset_index(), [each]), f"{panel.t('payoffs')}: {each.label}"
-        yield risks_by_policy(once_each(result.records, content)), panel.t("risks")
+        yield risks_by_policy(once_each(result.records, result.manifest["content"])), panel.t("risks")
+        rounds = result.analysis.tables().get("rounds")
         if rounds is not None and rounds["round"].max() > 1:
             yield rounds_by_policy(rounds), panel.t("rounds_played", rounds=rounds["round"].max())
 
     found, reading = panel.computed(read, [result], "reading_back")
     releases, shown = found or (None, "")
     with solara.Div(classes=["desk-stale"] if pending or reading else []):
-        text(verdict(result.summary, content, rounds=rounds, name=policy_name), "verdict")
+        text(answer, "verdict")
         html(shown)
         panel.text("measures", "title")
-        html(measures_table(result.summary, content, policy_name))
+        html(measures)
     # Figures are drawn after the read-back, which they would delay.
     panel.pictures(draw if found else tuple, [found])
     if releases is not None and len(releases.by_policy) > 1:
@@ -180,11 +192,10 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
     chosen: solara.Reactive[dict[str, Any]] = solara.use_reactive(start)
     first, second, column, record = (chosen.value[key] for key in start)
 
-    def compare() -> list[tuple[str, pd.DataFrame]]:
+    def compare() -> dict[str, pd.DataFrame]:
         by_column = compare_columns(releases, first, second)
         by_record = compare_record(releases, int(record or 0) - 1, first, second).reset_index(names="column")
-        by_column["policy"] = by_column["policy"].map(names)
-        return [(panel.t("by_column"), by_column), (panel.t("by_record", record=record), by_record)]
+        return {"by_column": by_column.assign(policy=by_column["policy"].map(names)), "by_record": by_record}
 
     def draw() -> Iterator[tuple[Figure, str]]:
         for name, share in compare_values(releases, column, first, second).items():
@@ -200,6 +211,6 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
     ]
     panel.form(fields, lambda key, value: chosen.set({**chosen.value, key: value}), row=True)
     tables, _ = panel.computed(compare, [releases, first, second, record], "reading_back")
-    for title, table in tables or ():
-        panel.frame(title, table)
+    for title, table in (tables or {}).items():
+        panel.frame(panel.t(title, record=record), table)
     panel.pictures(draw, [releases, first, second, column])
