@@ -379,7 +379,7 @@ class TrueRecords:
             forms = np.flatnonzero(combination == number)
             fitting = [label_of_cell(place, int(layer[example])) for place, layer in enumerate(used)]
             place = _places([label[forms] for label in labels], fitting, len(forms), len(self._first))
-            cells = np.flatnonzero(np.logical_and.reduce([place >= 0, *(found >= 0 for found in fitting)]))
+            cells = np.flatnonzero(place >= 0)
             pairs.append(np.stack([cells, forms[place[cells]]]))
         cells, forms = np.concatenate(pairs, axis=1)
         marks, shape = np.ones(len(cells), dtype=np.bool_), (len(self._first), len(first_form))
@@ -483,15 +483,15 @@ def _layers(n_values: int, fits: Sequence[Positions]) -> tuple[NDArray[np.intp],
     ndarray of int, shape (n_labels,)
         Layer of each label, from 0.
     list of ndarray of int, shape (n_values,)
-        For each layer, the label that each value fits; -1 if none.
+        For each layer, the label that each value fits; the number of labels if none.
     """
     layer_of_label = np.zeros(len(fits), dtype=np.intp)
     label_at: list[NDArray[np.intp]] = []
     # Widest labels first: if labels are nested, a label then overlaps only earlier labels that contain it.
     for label in sorted(range(len(fits)), key=lambda label: -len(fits[label])):
-        free = next((n for n, layer in enumerate(label_at) if (layer[fits[label]] < 0).all()), len(label_at))
+        free = next((n for n, layer in enumerate(label_at) if (layer[fits[label]] == len(fits)).all()), len(label_at))
         if free == len(label_at):
-            label_at.append(np.full(n_values, -1, dtype=np.intp))
+            label_at.append(np.full(n_values, len(fits), dtype=np.intp))
         label_at[free][fits[label]] = label
         layer_of_label[label] = free
     return layer_of_label, label_at
