@@ -626,7 +626,9 @@ def chosen_forms(
     """
     table, path = run.records, run.folder / "records.parquet"
     require_columns(table, ("record", "policy", "strategy", "success_probability", *attributes), path)
-    table = table[(table["policy"] == policy).to_numpy()].reset_index(drop=True)
+    rows = np.flatnonzero(table["policy"] == policy)
+    # The records of a policy follow each other, so that they need not be copied.
+    table = table.iloc[rows[0] : rows[-1] + 1].reset_index(drop=True)
     if not np.array_equal(table["record"].to_numpy(), np.arange(len(table))):
         raise InputError("records are not in the order of the release", source=path)
     labels = {name: kind.released_values(scenario, table, name).astype("category") for name in attributes}
