@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -214,24 +214,6 @@ Floats = NDArray[np.float64]
 _ENTRIES_AT_ONCE = 1_000_000
 
 
-class Matching(NamedTuple):
-    """The match between distinct true rows (cells) and distinct released rows (forms).
-
-    Attributes
-    ----------
-    cell_of_truth : ndarray of int, shape (n_truth,)
-        Cell of each true row.
-    form_of_release : ndarray of int, shape (n_released,)
-        Form of each released row.
-    fits : csr_array of bool, shape (n_cells, n_forms)
-        Whether the values of each cell fit each form.
-    """
-
-    cell_of_truth: NDArray[np.intp]
-    form_of_release: NDArray[np.intp]
-    fits: csr_array
-
-
 @dataclass(frozen=True, eq=False)
 class ReleaseAudit:
     """Group sizes in a release, as counted by a fully informed recipient.
@@ -240,8 +222,12 @@ class ReleaseAudit:
 
     Parameters
     ----------
-    matching : Matching
-        Match between the true values of all records and the shared rows.
+    cell_of_truth : ndarray of int, shape (n_records,)
+        Distinct combination of true values (cell) of each record.
+    form_of_release : ndarray of int, shape (n_shared,)
+        Distinct combination of released values (form) of each shared row.
+    fits : csr_array of bool, shape (n_cells, n_forms)
+        Whether the values of each cell fit each form.
     rows_of_person : ndarray of int64, shape (n_people,)
         Group size of each person: number of people with a shared row that fits the person's true values. It is the
         minimum over the person's shared rows, or over all rows of the person if none is shared.
@@ -255,7 +241,9 @@ class ReleaseAudit:
         Number of people in each equivalence class (shared rows with equal released quasi-identifiers).
     """
 
-    matching: Matching
+    cell_of_truth: NDArray[np.intp]
+    form_of_release: NDArray[np.intp]
+    fits: csr_array
     rows_of_person: Counts
     is_shared: NDArray[np.bool_]
     people_of_row: Counts
@@ -341,7 +329,7 @@ class TrueRecords:
         own : ndarray of int, shape (n_shared,)
             Record of each shared row: its row in `truth`, from 0.
         """
-        cell, form, fits = matching = self._match(released)
+        cell, (form, fits) = self._cell, self._match(released)
         person, owner = self._person, self._person[own]
         shared_person = np.zeros(int(person.max(initial=-1)) + 1, dtype=np.bool_)
         shared_person[owner] = True
@@ -352,10 +340,11 @@ class TrueRecords:
         np.minimum.at(rows_of_person, person[counts], _people_in(fits, *rows)[cell[counts]])
         people_of_row = _people_in(fits.T.tocsr(), *self._people)[form]
         misfits = len(own) - int(fits[cell[own], form].sum())
-        return ReleaseAudit(matching, rows_of_person, shared_person, people_of_row, misfits, rows[0] @ rows[1])
+        sizes = rows[0] @ rows[1]
+        return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, people_of_row, misfits, sizes)
 
-    def _match(self, released: pd.DataFrame) -> Matching:
-        """Return the `Matching` of the distinct true rows and the distinct released rows.
+    def _match(self, released: pd.DataFrame) -> tuple[Positions, csr_array]:
+        """Return the form of each released row, and whether the values of each cell fit each form.
 
         The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
         labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
@@ -383,7 +372,7 @@ class TrueRecords:
             pairs.append(np.stack([cells, forms[place[cells]]]))
         cells, forms = np.concatenate(pairs, axis=1)
         marks, shape = np.ones(len(cells), dtype=np.bool_), (len(self._first), len(first_form))
-        return Matching(self._cell, form, csr_array((marks, (cells, forms)), shape=shape))
+        return form, csr_array((marks, (cells, forms)), shape=shape)
 
 
 def _places(forms: Sequence[Positions], cells: Sequence[Positions], n_forms: int, n_cells: int) -> Positions:

@@ -84,12 +84,10 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
         One row per policy (and point), drawn from top to bottom: ``policy``, ``publisher_payoff`` and
         ``adversary_payoff``, money per record.
     measures : iterable of Measure
-        Measures of the scenario's kind, which give the labels and number formats of the payoffs; one payoff is drawn
-        alone.
+        Measures of the scenario's kind, which give the labels and number formats of both payoffs.
     """
-    payoffs = measures_among(measures, _COLOURS)
-    figure, [row] = style.new_figure(1, len(payoffs), panel=(4.2, 0.8 + 0.45 * len(summary)), sharey=True)
-    for (column, measure), axes in zip(payoffs.items(), row, strict=True):
+    figure, [row] = style.new_figure(1, 2, panel=(4.2, 0.8 + 0.45 * len(summary)), sharey=True)
+    for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), row, strict=True):
         axes.barh(range(len(summary)), summary[column], color=_COLOURS[column], height=0.6)
         for place, value in enumerate(summary[column].tolist()):
             text = measure.format.format(value).replace("-", "\N{MINUS SIGN}")

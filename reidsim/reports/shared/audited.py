@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.release import Matching, ReleaseAudit, TrueRecords, coded, diversity, values_of_groups
+from reidsim.audit.release import ReleaseAudit, TrueRecords, coded, diversity, values_of_groups
 from reidsim.core.errors import InputError, listed
 from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
@@ -266,7 +266,7 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
     audit["kept"] = [diversity(name, table[name], classes) for name in shared.kept_columns]
     protected = {
         "sensitive": _sensitive_facts(shared, table, classes),
-        "inference": _inference_facts(shared, table, audited.matching),
+        "inference": _inference_facts(shared, table, audited),
     }
     audit |= {name: facts for name, facts in protected.items() if facts}
     kept, person = table.loc[real, shared.kept_columns], shared.source.persons[shared.own[real]]
@@ -414,7 +414,7 @@ def by_fitting_rows(facts: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}: {count:,.0f}" for name, count in zip(_CLASSES, counts, strict=True) if count)
 
 
-def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Matching) -> list[dict[str, Any]]:
+def _inference_facts(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> list[dict[str, Any]]:
     """Return how well a released file allows inference of each sensitive column.
 
     The result is a list with one dict per sensitive column of the file. It is empty if the scenario sets no limits, or
@@ -429,7 +429,7 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Mat
         return []
     attributes, limits = shared.source.limited
     stated = {key: limit for key, limit in vars(limits).items() if limit is not None}
-    cell, form, fits = matching
+    cell, form, fits = audit.cell_of_truth, audit.form_of_release, audit.fits
     real, found = shared.is_real, []
     for attribute in attributes:
         if attribute.name not in written:

@@ -76,13 +76,12 @@ def compare_values(releases: Releases, column: str, *policies: str) -> pd.DataFr
     InputError
         If a policy has no release, or there is no such quasi-identifier.
     """
-    found: dict[str, pd.Series[float]] = {}
+    found: dict[str, pd.Series[str]] = {}
     for policy, shared in _shared(releases, policies).items():
         require_among("no such quasi-identifier", [column], list(shared.forms.labels), where="column", shown=20)
-        labels = shared.forms.labels[column].astype("str").where(shared.forms.shared, WITHHELD)
-        found |= {BEFORE: shared.source.truth[column].astype("str").value_counts(normalize=True)} if not found else {}
-        found[policy] = labels.value_counts(normalize=True)
-    return pd.DataFrame(found).fillna(0.0)
+        found.setdefault(BEFORE, shared.source.truth[column].astype("str"))
+        found[policy] = shared.forms.labels[column].astype("str").where(shared.forms.shared, WITHHELD)
+    return pd.DataFrame({name: values.value_counts(normalize=True) for name, values in found.items()}).fillna(0.0)
 
 
 def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFrame:
@@ -124,7 +123,7 @@ def draw_values(shares: pd.Series[float], title: str) -> Figure:
 
     Of more than 20 values, the rarest are one bar.
     """
-    figure, [[axes]] = new_figure(1, 1, panel=(4.2, 4.2))
+    figure, [[axes]] = new_figure(1, 1, panel=(3.6, 4.2))
     present = shares[shares > 0].sort_values(ascending=False, kind="stable")
     shown = present[: _MOST_BARS if len(present) <= _MOST_BARS else _MOST_BARS - 1].sort_index()
     if others := len(present) - len(shown):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -342,20 +342,16 @@ def revealing_sets(
 
     if not n_people or not kept or not reveals(list(kept)):
         return []
-    smallest: list[tuple[str, ...]] = []
-    tried = 0
+    smallest, tried = list[tuple[str, ...]](), 0
     for size in range(1, len(kept) + 1):
-        found = []
-        for names in combinations(kept, size):
-            if any(set(names) >= set(within) for within in smallest):
-                continue
-            tried += 1
-            if tried > _MOST_SETS:
-                undeclared = [name for name in kept if name not in declared]
-                return [_irreducible(undeclared, reveals)] if reveals(undeclared) else []
-            if reveals(names):
-                smallest.append(names)
-                found.append(names)
+        others = (names for names in combinations(kept, size) if not any(set(names) >= {*each} for each in smallest))
+        candidates = list(islice(others, _MOST_SETS - tried + 1))
+        tried += len(candidates)
+        if tried > _MOST_SETS:
+            undeclared = [name for name in kept if name not in declared]
+            return [_irreducible(undeclared, reveals)] if reveals(undeclared) else []
+        found = [names for names in candidates if reveals(names)]
+        smallest += found
         undeclared_sets = [names for names in found if not set(names) <= set(declared)]
         if undeclared_sets:
             return undeclared_sets

@@ -12,19 +12,16 @@ import solara
 from matplotlib.figure import Figure
 
 from reidsim.core.files import read_toml
-from reidsim.core.wording import measures_among
 from reidsim.drafts.presets import presets
 from reidsim.engine.results import RunResult
 from reidsim.engine.scenario import Scenario
-from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_by_policy
+from reidsim.figures.studies import figures_by_policy, rounds_by_policy
 from reidsim.figures.style import policy_name
-from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.comparison import compare_columns, compare_record, compare_values, draw_values
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
-from reidsim.scenarios.kind import once_each
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web.parts import Panel, html, text
 from reidsim.web.session import Session
@@ -127,21 +124,41 @@ def _value(scenario: Scenario, key: str) -> Any:
 
 @solara.component
 def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) -> None:  # noqa: N802
-    """Show the outcome of the scenario and, if the user asks for them, the losses at which the best policy changes."""
+    """Show verdict, read-back, measures and figures, and the losses at which the best policy changes, if asked for.
+
+    While other results are computed, the earlier ones stay, marked.
+    """
     asked, scenario = solara.use_reactive(-1), session.required
 
-    def solve() -> tuple[RunResult, str, str]:
+    def solve() -> tuple[RunResult, Releases | None, str, str, str]:
         result = session.solve(with_rounds=with_rounds)
-        content, measures, rounds = result.manifest["content"], result.summary, result.analysis.tables().get("rounds")
-        answer = verdict(measures, content, rounds=rounds, name=policy_name)
-        return result, answer, measures_table(measures, content, policy_name)
+        content, rounds, releases = result.manifest["content"], _rounds(result), session.releases(result)
+        answer = verdict(result.summary, content, rounds=rounds, name=policy_name)
+        back = "" if releases is None else read_back_html(StoredRun.from_result(result), releases, policy_name)
+        return result, releases, answer, back, measures_table(result.summary, content, policy_name)
+
+    def draw() -> Iterator[tuple[Figure, str]]:
+        if result is None:
+            return
+        for name, figure in figures_by_policy(result):
+            yield figure, panel.t(name)
+        if with_rounds and (rounds := _rounds(result)) is not None:
+            yield rounds_by_policy(rounds), panel.t("rounds_played", rounds=rounds["round"].max())
 
     # Comparing versions is quick; comparing scenarios reads their files.
     solved, pending = panel.computed(solve, [version, with_rounds], "solving")
     panel.busy(panel.pending, "solving")
-    if solved is not None:
-        result, answer, measures = solved
-        _Outcome(session, panel, result, answer, measures, pending or panel.pending)
+    result, releases, answer, back, measures = solved or (None, None, "", "", "")
+    if result is not None:
+        with solara.Div(classes=["desk-stale"] if pending or panel.pending else []):
+            text(answer, "verdict")
+            html(back)
+            panel.text("measures", "title")
+            html(measures)
+    # Figures are drawn after the texts, which they would delay.
+    panel.pictures(draw, [result])
+    if releases is not None and len(releases.by_policy) > 1:
+        _Comparison(panel=panel, releases=releases)
     panel.text("break_even", "title")
     panel.form([panel.button("search")], lambda *_: asked.set(version))
     search = partial(session.break_even, scenario) if asked.value == version else str
@@ -149,38 +166,8 @@ def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) ->
     html(found or "")
 
 
-@solara.component
-def _Outcome(  # noqa: N802
-    session: Session, panel: Panel, result: RunResult, answer: str, measures: str, pending: bool
-) -> None:
-    """Show verdict, read-back, measures and figures; while others are computed, these stay, marked."""
-
-    def read() -> tuple[Releases | None, str]:
-        releases = session.releases(result)
-        return releases, "" if releases is None else read_back_html(
-            StoredRun.from_result(result), releases, policy_name
-        )
-
-    def draw() -> Iterator[tuple[Figure, str]]:
-        payoffs = measures_among(result.measures, (PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column))
-        for each in payoffs.values():
-            yield payoffs_by_policy(result.summary.reset_index(), [each]), f"{panel.t('payoffs')}: {each.label}"
-        yield risks_by_policy(once_each(result.records, result.manifest["content"])), panel.t("risks")
-        rounds = result.analysis.tables().get("rounds")
-        if rounds is not None and rounds["round"].max() > 1:
-            yield rounds_by_policy(rounds), panel.t("rounds_played", rounds=rounds["round"].max())
-
-    found, reading = panel.computed(read, [result], "reading_back")
-    releases, shown = found or (None, "")
-    with solara.Div(classes=["desk-stale"] if pending or reading else []):
-        text(answer, "verdict")
-        html(shown)
-        panel.text("measures", "title")
-        html(measures)
-    # Figures are drawn after the read-back, which they would delay.
-    panel.pictures(draw if found else tuple, [found])
-    if releases is not None and len(releases.by_policy) > 1:
-        _Comparison(panel=panel, releases=releases)
+def _rounds(result: RunResult) -> pd.DataFrame | None:
+    return result.analysis.tables().get("rounds")
 
 
 @solara.component
