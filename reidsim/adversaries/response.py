@@ -488,9 +488,10 @@ class Attempt:
         plan, used : ndarray of int64, shape (n,), optional
             Plan of a multi-stage attack; see `Response`.
         """
-        hoped, exploits = gain * believed, np.ones(len(success))
-        pays = np.asarray(hoped > price * (1 + INDIFFERENCE))
-        return cls(success, believed, hoped - price, gain * success - price, pays, exploits, gain, price, plan, used)
+        hoped, exploits = gain * believed, np.broadcast_to(1.0, success.shape)
+        pays, worth = np.asarray(hoped > price * (1 + INDIFFERENCE)), hoped - price
+        payoff = worth if believed is success else gain * success - price
+        return cls(success, believed, worth, payoff, pays, exploits, gain, price, plan, used)
 
     def made(self, attacks: NDArray[np.bool_] | None = None) -> Response:
         """Return the `Response` of an adversary who makes some of these attacks.
@@ -626,8 +627,9 @@ class OneShotAdversary(_OneAttempt, Weighing):
         Success probabilities are one over the true and the believed group sizes. Unprofitable attempts are included.
         For the parameters see `Adversary.respond`.
         """
-        success = np.reciprocal(linkage.group_sizes, dtype=np.float64)
-        believed = np.reciprocal(linkage.believed_group_sizes, dtype=np.float64)
+        true, believed_sizes = linkage.group_sizes, linkage.believed_group_sizes
+        success = np.reciprocal(true, dtype=np.float64)
+        believed = success if believed_sizes is true else np.reciprocal(believed_sizes, dtype=np.float64)
         return Attempt.single(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
 
 

@@ -7,10 +7,10 @@ are computed over the equivalence classes of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from reidsim.linkage.people import GroupValues, RowSets
-from reidsim.populations.population import distinct_rows, numbered, row_keys
+from reidsim.populations.population import MOST_KEYS, distinct_rows, numbered
 
 Positions = NDArray[np.intp]
 
@@ -172,6 +172,18 @@ def text_of(column: pd.Series[str]) -> pd.Series[str]:
     return column.astype("str").mask(column.isna(), "").str.strip()
 
 
+def coded(column: pd.Series[Any]) -> tuple[NDArray[np.intp], pd.Index[str]]:
+    """Return the number of each cell's text, see `text_of`, and the texts that occur.
+
+    Each category is converted to text once, not each cell.
+    """
+    labels: Any = column.astype("category").array
+    texts = np.array(["", *(str(label).strip() for label in labels.categories)], dtype=object)
+    used, place = numbered(labels.codes.astype(np.int64) + 1)
+    number, distinct = pd.factorize(texts[used])
+    return number[place], pd.Index(distinct)
+
+
 def _as_number(text: str) -> float | None:
     found = _AS_NUMBER.fullmatch(text)
     return float(found[1].replace(",", ".")) if found else None
@@ -198,26 +210,8 @@ def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Number of cells or forms whose people are counted in one step, which limits the memory for pairs.
-_ROWS_AT_ONCE = 1_000
-
-
-class Matching(NamedTuple):
-    """The match between distinct true rows (cells) and distinct released rows (forms).
-
-    Attributes
-    ----------
-    cell_of_truth : ndarray of int, shape (n_truth,)
-        Cell of each true row.
-    form_of_release : ndarray of int, shape (n_released,)
-        Form of each released row.
-    fits : csr_array of bool, shape (n_cells, n_forms)
-        Whether the values of each cell fit each form.
-    """
-
-    cell_of_truth: NDArray[np.intp]
-    form_of_release: NDArray[np.intp]
-    fits: csr_array
+# Number of pairs of a cell and a form whose people are counted in one step, which limits the memory.
+_ENTRIES_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +222,12 @@ class ReleaseAudit:
 
     Parameters
     ----------
-    matching : Matching
-        Match between the true values of all records and the shared rows.
+    cell_of_truth : ndarray of int, shape (n_records,)
+        Distinct combination of true values (cell) of each record.
+    form_of_release : ndarray of int, shape (n_shared,)
+        Distinct combination of released values (form) of each shared row.
+    fits : csr_array of bool, shape (n_cells, n_forms)
+        Whether the values of each cell fit each form.
     rows_of_person : ndarray of int64, shape (n_people,)
         Group size of each person: number of people with a shared row that fits the person's true values. It is the
         minimum over the person's shared rows, or over all rows of the person if none is shared.
@@ -243,7 +241,9 @@ class ReleaseAudit:
         Number of people in each equivalence class (shared rows with equal released quasi-identifiers).
     """
 
-    matching: Matching
+    cell_of_truth: NDArray[np.intp]
+    form_of_release: NDArray[np.intp]
+    fits: csr_array
     rows_of_person: Counts
     is_shared: NDArray[np.bool_]
     people_of_row: Counts
@@ -285,43 +285,111 @@ class ReleaseAudit:
         return int((found & (1 / np.maximum(self.rows_of_person, 1) > promised * (1 + 1e-9))).sum())
 
 
-def audit_release(
-    released: pd.DataFrame,
-    truth: pd.DataFrame,
-    own: NDArray[np.intp],
-    *,
-    persons: NDArray[np.generic] | None = None,
-    hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
-) -> ReleaseAudit:
-    """Return the audit of a release that was read from its file.
-
-    It has group sizes, class sizes, and the number of rows that do not fit their record.
+class TrueRecords:
+    """True values of all records, shared or not, with which the recipient of a release compares its rows.
 
     Parameters
     ----------
-    released : DataFrame
-        Quasi-identifiers of the shared rows, as text; see `reidsim.audit.release` for the notation of cells.
     truth : DataFrame
-        True values of all records, shared or not, in the same columns.
-    own : ndarray of int, shape (n_shared,)
-        Record of each shared row: its row in `truth`, from 0.
+        Quasi-identifiers, as text; one row per record.
     persons : ndarray, shape (n_records,), optional
         Person of each record; default: each record is another person.
     hierarchies : mapping of str to sequence of sequence of str, optional
         Rows of the hierarchy of each column that has one, by column name: the value, then its labels.
     """
-    cell, form, fits = matching = _match(released, truth, hierarchies or {})
-    person = np.arange(len(truth)) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
-    owner = person[own]
-    shared_record = np.isin(np.arange(len(truth)), own)
-    shared_person = np.isin(np.arange(int(person.max(initial=-1)) + 1), owner)
-    counts = shared_record | ~shared_person[person]
-    rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
-    rows, people = _membership(form, owner, fits.shape[1]), _membership(cell, person, fits.shape[0])
-    np.minimum.at(rows_of_person, person[counts], _people_in(fits, *rows)[cell[counts]])
-    people_of_row = _people_in(fits.T.tocsr(), *people)[form]
-    misfits = len(own) - int(fits[cell[own], form].sum())
-    return ReleaseAudit(matching, rows_of_person, shared_person, people_of_row, misfits, rows[0] @ rows[1])
+
+    def __init__(
+        self,
+        truth: pd.DataFrame,
+        persons: NDArray[np.generic] | None = None,
+        hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    ) -> None:
+        self._person = (
+            np.arange(len(truth)) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
+        )
+        self._values, self._readers = list[Positions](), dict[str, ColumnReader]()
+        for name in map(str, truth.columns):
+            codes, values = coded(truth[name])
+            self._values.append(codes)
+            self._readers[name] = ColumnReader(list(values), (hierarchies or {}).get(name, ()))
+        # First record of each distinct combination of true values (cell), and the cell of each record.
+        self._first, self._cell = distinct_rows(self._values, len(truth))
+        self._people = _membership(self._cell, self._person, len(self._first))
+
+    def audit(self, released: pd.DataFrame, own: NDArray[np.intp]) -> ReleaseAudit:
+        """Return the audit of a release that was read from its file.
+
+        It has group sizes, class sizes, and the number of rows that do not fit their record.
+
+        Parameters
+        ----------
+        released : DataFrame
+            Quasi-identifiers of the shared rows, as text, in the columns of `truth`; see `reidsim.audit.release` for
+            the notation of cells.
+        own : ndarray of int, shape (n_shared,)
+            Record of each shared row: its row in `truth`, from 0.
+        """
+        cell, (form, fits) = self._cell, self._match(released)
+        person, owner = self._person, self._person[own]
+        shared_person = np.zeros(int(person.max(initial=-1)) + 1, dtype=np.bool_)
+        shared_person[owner] = True
+        counts = ~shared_person[person]
+        counts[own] = True
+        rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
+        rows = _membership(form, owner, fits.shape[1])
+        np.minimum.at(rows_of_person, person[counts], _people_in(fits, *rows)[cell[counts]])
+        people_of_row = _people_in(fits.T.tocsr(), *self._people)[form]
+        misfits = len(own) - int(fits[cell[own], form].sum())
+        sizes = rows[0] @ rows[1]
+        return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, people_of_row, misfits, sizes)
+
+    def _match(self, released: pd.DataFrame) -> tuple[Positions, csr_array]:
+        """Return the form of each released row, and whether the values of each cell fit each form.
+
+        The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
+        labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
+        """
+        labels, columns = [], []
+        for name, reader in self._readers.items():
+            label, texts = coded(released[name])
+            labels.append(label)
+            columns.append(_layers(len(reader.values), [reader.fitting(text) for text in texts]))
+        first_form, form = distinct_rows(labels, len(released))
+        labels = [label[first_form] for label in labels]
+        used = [layer[label] for (layer, _), label in zip(columns, labels, strict=True)]
+        first, combination = distinct_rows(used, len(first_form))
+
+        @cache
+        def label_of_cell(place: int, layer: int) -> Positions:
+            return np.asarray(columns[place][1][layer][self._values[place][self._first]])
+
+        pairs = [np.zeros((2, 0), dtype=np.intp)]
+        for number, example in enumerate(first.tolist()):
+            forms = np.flatnonzero(combination == number)
+            fitting = [label_of_cell(place, int(layer[example])) for place, layer in enumerate(used)]
+            place = _places([label[forms] for label in labels], fitting, len(forms), len(self._first))
+            cells = np.flatnonzero(place >= 0)
+            pairs.append(np.stack([cells, forms[place[cells]]]))
+        cells, forms = np.concatenate(pairs, axis=1)
+        marks, shape = np.ones(len(cells), dtype=np.bool_), (len(self._first), len(first_form))
+        return form, csr_array((marks, (cells, forms)), shape=shape)
+
+
+def _places(forms: Sequence[Positions], cells: Sequence[Positions], n_forms: int, n_cells: int) -> Positions:
+    """Return the position of each cell among distinct forms, shape (n_cells,); -1 if it is not among them.
+
+    Both are given by their labels, one array per column.
+    """
+    of_forms, of_cells, room = np.zeros(n_forms, dtype=np.int64), np.zeros(n_cells, dtype=np.int64), 1
+    for form, cell in zip(forms, cells, strict=True):
+        radix = int(max(form.max(initial=0), cell.max(initial=0))) + 1
+        if room * radix >= MOST_KEYS:
+            # Renumber the keys of the forms; there are at most as many as forms.
+            distinct = pd.Index(np.unique(of_forms))
+            of_forms, of_cells = (distinct.get_indexer(pd.Index(keys)) for keys in (of_forms, of_cells))
+            room = len(distinct)
+        of_forms, of_cells, room = of_forms * radix + form, of_cells * radix + cell, room * radix
+    return np.asarray(pd.Index(of_forms).get_indexer(pd.Index(of_cells)))
 
 
 def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple[csr_array, Counts]:
@@ -348,8 +416,14 @@ def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
 
     The shape is (n_rows,). `fits` has shape (n_rows, n_groups); `groups` and `people` are the results of `_membership`.
     """
-    starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
-    return np.concatenate([fits[start : start + _ROWS_AT_ONCE] @ groups @ people for start in starts])
+    return np.concatenate([part @ groups @ people for part in _parts(fits)])
+
+
+def _parts(fits: csr_array) -> Iterator[csr_array]:
+    """Yield the rows of a matrix in parts with about a million entries."""
+    n_parts = fits.nnz // _ENTRIES_AT_ONCE + 1
+    for start in range(0, max(fits.shape[0], 1), rows := -(-fits.shape[0] // n_parts) or 1):
+        yield fits[start : start + rows]
 
 
 def values_of_groups(
@@ -377,53 +451,10 @@ def values_of_groups(
     part_of_group = csr_array((marks, (pairs[sets.cells] // n_values, part)), shape=(fits.shape[1], len(parts)))
     place = np.arange(len(parts)), parts % n_values
     people = csr_array((sets.people[parts // n_values], place), shape=(len(parts), n_values))
-    starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
-    found = vstack([fits[start : start + _ROWS_AT_ONCE] @ part_of_group @ people for start in starts]).tocoo()
+    found = vstack([part @ part_of_group @ people for part in _parts(fits)]).tocoo()
     of_row = _people_in(fits, *_membership(group, person, fits.shape[1]))
     row, value = found.row.astype(np.int64), found.col.astype(np.int64)
     return GroupValues.from_counts(row, value, found.data, of_row, overall, levels)
-
-
-def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:
-    """Return the `Matching` of the distinct true rows and the distinct released rows.
-
-    `released` has labels, `truth` has true values; both tables hold text and have the same columns. `hierarchies` has
-    the rows of the hierarchy of a column, by column name: the value, then its labels. The labels of a column are
-    divided into layers, so that a value fits at most one label of a layer. Forms whose labels come from the same layers
-    then share no cell, and cells can be matched with all these forms by one key.
-    """
-    columns, values, labels = [], [], []
-    for name in truth.columns:
-        value, distinct = pd.factorize(text_of(truth[name]))
-        label, texts = pd.factorize(text_of(released[name]))
-        reader = ColumnReader(list(distinct), hierarchies.get(str(name), ()))
-        columns.append(_layers(len(distinct), [reader.fitting(text) for text in texts]))
-        values.append(value)
-        labels.append(label)
-    (first_cell, cell), (first_form, form) = distinct_rows(values, len(truth)), distinct_rows(labels, len(released))
-    labels = [label[first_form] for label in labels]
-    used = [layer[label] for (layer, _), label in zip(columns, labels, strict=True)]
-    first, combination = distinct_rows(used, len(first_form))
-
-    @cache
-    def label_of_cell(place: int, layer: int) -> Positions:
-        return np.asarray(columns[place][1][layer][values[place][first_cell]])
-
-    pairs = [np.zeros((2, 0), dtype=np.intp)]
-    for number, example in enumerate(first.tolist()):
-        forms = np.flatnonzero(combination == number)
-        fitting = np.zeros((len(columns), len(first_cell)), dtype=np.intp)
-        for place, layer in enumerate(used):
-            fitting[place] = label_of_cell(place, int(layer[example]))
-        possible = np.flatnonzero((fitting >= 0).all(axis=0))
-        rows = [np.concatenate([label[forms], found[possible]]) for label, found in zip(labels, fitting, strict=True)]
-        keys = row_keys(rows, len(forms) + len(possible))
-        # The forms are distinct, so their keys are distinct, too.
-        found = pd.Index(keys[: len(forms)]).get_indexer(pd.Index(keys[len(forms) :]))
-        pairs.append(np.stack([possible, forms[found]])[:, found >= 0])
-    cells, forms = np.concatenate(pairs, axis=1)
-    fits = csr_array((np.ones(len(cells), dtype=np.bool_), (cells, forms)), shape=(len(first_cell), len(first_form)))
-    return Matching(cell, form, fits)
 
 
 def _layers(n_values: int, fits: Sequence[Positions]) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
@@ -441,15 +472,15 @@ def _layers(n_values: int, fits: Sequence[Positions]) -> tuple[NDArray[np.intp],
     ndarray of int, shape (n_labels,)
         Layer of each label, from 0.
     list of ndarray of int, shape (n_values,)
-        For each layer, the label that each value fits; -1 if none.
+        For each layer, the label that each value fits; the number of labels if none.
     """
     layer_of_label = np.zeros(len(fits), dtype=np.intp)
     label_at: list[NDArray[np.intp]] = []
     # Widest labels first: if labels are nested, a label then overlaps only earlier labels that contain it.
     for label in sorted(range(len(fits)), key=lambda label: -len(fits[label])):
-        free = next((n for n, layer in enumerate(label_at) if (layer[fits[label]] < 0).all()), len(label_at))
+        free = next((n for n, layer in enumerate(label_at) if (layer[fits[label]] == len(fits)).all()), len(label_at))
         if free == len(label_at):
-            label_at.append(np.full(n_values, -1, dtype=np.intp))
+            label_at.append(np.full(n_values, len(fits), dtype=np.intp))
         label_at[free][fits[label]] = label
         layer_of_label[label] = free
     return layer_of_label, label_at

@@ -412,7 +412,9 @@ def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:
     strategies : ndarray of int64, shape (n_records,)
         Strategy of each record; ``WITHHELD`` (-1) where it is not shared. These records are omitted.
     """
-    order = np.argsort(strategies, kind="stable")
+    # Numbers of 16 bits or less are sorted by counting.
+    narrow = strategies.astype(np.min_scalar_type(-1 - int(strategies.max(initial=0))))
+    order = np.argsort(narrow, kind="stable")
     in_order = strategies[order]
     ends = [*(np.flatnonzero(in_order[1:] != in_order[:-1]) + 1).tolist(), len(order)] if len(order) else []
     for begin, end in zip([0, *ends], ends, strict=False):

@@ -72,15 +72,17 @@ def backward_induction(
     for strategy in range(size):
         k = next((k for k, stride in enumerate(strides) if strategy % stride == 0), len(strides))
         benefit = game.benefit_of(strategy, among[k])
-        can_win = benefit > beaten[among[k]]
+        can_win = np.flatnonzero(benefit > beaten[among[k]])
         rows, benefit = among[k][can_win], benefit[can_win]
         among[k + 1 :] = [rows] * (len(strides) - k)
         if len(rows):
             response = game.adversary.respond(game.linker.link(strategy, rows), rows)
-            payoff = benefit - game.loss[rows] * response.reidentified
+            allowed = np.flatnonzero(constraint.allows(game.space, strategy, response.invited, rows))
+            rows = rows[allowed]
+            payoff = benefit[allowed] - game.loss[rows] * response.reidentified[allowed]
             better = payoff > beaten[rows]
-            better &= constraint.allows(game.space, strategy, response.invited, rows)
-            beaten[rows[better]], strategies[rows[better]] = payoff[better] + tie[rows[better]], strategy
+            rows, payoff = rows[better], payoff[better]
+            beaten[rows], strategies[rows] = payoff + tie[rows], strategy
         progress(strategy + 1, size)
     return Choice(strategies, "backward-induction", np.full(n, size, dtype=np.int64), exact=True)
 

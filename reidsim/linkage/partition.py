@@ -60,10 +60,10 @@ class FittingRows:
         self._lattice = GeneralizationLattice(lattice.hierarchies, self.cells)
         self.groups = padded([hierarchy.groups for hierarchy in lattice.hierarchies], -1)
         # Releases that differ in a few records have most nodes in common.
-        self._classes_at = lru_cache(maxsize=_MOST_KEPT // (8 * max(len(self.cells), 1)) + 1)(self._classes)
+        self._classes_at = lru_cache(maxsize=_MOST_KEPT // (4 * max(len(self.cells), 1)) + 1)(self._classes)
 
-    def _classes(self, node: int) -> Integers:
-        return classes_at(self._lattice, node)
+    def _classes(self, node: int) -> NDArray[np.int32]:
+        return classes_at(self._lattice, node).astype(np.int32)
 
     def of_cells(self, strategies: Strategies) -> Counts:
         """Return the number of released rows that match each cell, shape (n_cells,).
@@ -109,7 +109,9 @@ class FittingRows:
             found = class_of_cell[self.cell_of_entry[entries]]
             if len(strategy) >= len(self.begin):
                 # Some person has several rows; those that are equal when generalized count once.
-                once = np.unique(found * len(self.begin) + self._record_of_entry[entries], return_index=True)[1]
+                once = np.unique(
+                    found.astype(np.int64) * len(self.begin) + self._record_of_entry[entries], return_index=True
+                )[1]
                 entries, found = entries[once], found[once]
             sums += np.bincount(found, weights[entries], len(self.cells))[class_of_cell]
         return sums

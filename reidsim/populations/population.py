@@ -238,7 +238,8 @@ def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64
             # Renumber the combinations that occur; there are at most as many as rows.
             distinct, keys = np.unique(keys, return_inverse=True)
             room = len(distinct)
-        keys, room = keys * radix + column, room * radix
+        keys, room = keys * radix, room * radix
+        keys += column
     return keys
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.numerics import log, log2
-from reidsim.populations.population import Codes, Domain
+from reidsim.populations.population import Codes, Domain, numbered
 from reidsim.releases.hierarchy import Hierarchy
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,9 @@ class StrategySpace:
         no attribute has several levels. If attributes are only shared or masked, it is the share of attributes that are
         masked.
         """
-        return np.asarray(self.all_levels(strategies).sum(axis=-1) / max(sum(self.shape) - len(self.shape), 1))
+        distinct, place = numbered(np.ravel(strategies))
+        shares = self.all_levels(distinct).sum(axis=-1) / max(sum(self.shape) - len(self.shape), 1)
+        return np.asarray(shares[place].reshape(np.shape(strategies)))
 
 
 # Limit on the number of strategies, which are 64-bit numbers with room for arithmetic.
@@ -250,7 +252,7 @@ class GeneralizationLattice(StrategySpace):
         loss = np.zeros(self.n_records if rows is None else len(rows))
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
-                loss += losses[level] if rows is None else losses[level][rows]
+                loss += losses[level] if rows is None else losses[level].take(rows)
         loss[loss > NO_BENEFIT] = 1.0
         return 1.0 - loss
 

@@ -1031,8 +1031,8 @@ class Kind(ABC):
         columns = self.shared_columns(scenario).column_of
         return pd.DataFrame({name: frame[column].str.strip() for name, column in columns.items()})
 
-    def released_values(self, scenario: Any, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-        """Return an attribute as a policy releases it, as text.
+    def released_values(self, scenario: Any, records: pd.DataFrame, attribute: str) -> pd.Series[Any]:
+        """Return an attribute as a policy releases it, as text or a categorical of texts.
 
         It is ``*`` where the value is missing (suppressed).
 
@@ -1043,13 +1043,10 @@ class Kind(ABC):
             Rows of the table of records for the policy.
         attribute : str
         """
-        column = records[attribute]
-        if not isinstance(column.dtype, pd.CategoricalDtype):
-            return column.astype("str").mask(column.isna(), SUPPRESSED)
-        # Convert the few categories to text instead of every record. A missing value has code -1, which selects the
-        # last label.
-        labels = pd.array([*column.cat.categories.astype("str"), SUPPRESSED], dtype="str")
-        return pd.Series(labels.take(column.cat.codes.to_numpy()), column.index, name=attribute)
+        column = records[attribute].astype("category")
+        column = column.cat.rename_categories(list(map(str, column.cat.categories)))
+        missing = [] if SUPPRESSED in column.cat.categories else [SUPPRESSED]
+        return column.cat.add_categories(missing).fillna(SUPPRESSED)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
         """Return which rows of the table of records are not withheld, shape (n_records,)."""

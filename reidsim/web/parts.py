@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -180,6 +180,14 @@ class Panel:
         if problem:
             text(problem, "error")
         return found, task.pending
+
+    def pictures(self, draw: Callable[[], Iterable[tuple[Figure, str]]], dependencies: list[Any]) -> None:
+        """Show figures with their descriptions, see `picture`; they are drawn in the background, as in `computed`."""
+        dependencies = [*dependencies, language.value]
+        drawn, _ = self.computed(lambda: [picture(*each) for each in draw()], dependencies, "drawing")
+        with solara.Div(classes=["desk-figures"]):
+            for each in drawn or ():
+                html(each)
 
     def field(self, key: str, value: object = None, kind: str = "text", **more: object) -> dict[str, Any]:
         """Return a field of a form.

@@ -31,6 +31,7 @@ from reidsim.engine.results import RunResult, keep_private
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.single_run import run_once
 from reidsim.engine.switch import break_even
+from reidsim.figures.style import policy_name
 from reidsim.releases.hierarchy import Hierarchy, read_hierarchy_rows, uncovered
 from reidsim.reports.page.bundle import share_files
 from reidsim.reports.page.decision import mean_payoffs
@@ -100,7 +101,6 @@ class Session:
         self.drafted: DraftedScenario | None = None
         self.scenario: Scenario | None = None
         self.undecided: tuple[str, ...] = ()
-        self.result: RunResult | None = None
         self.starts_at_game = self.is_closed = False
         self.warnings: tuple[str, ...] = ()
 
@@ -378,8 +378,7 @@ class Session:
         with self._solving:
             require_newest()
             shown = self.holding(self.required if with_rounds else one_game(self.required))
-            self.result = replace(run_once(shown, progress=require_newest), held=shown)
-            return self.result
+            return replace(run_once(shown, progress=require_newest), held=shown)
 
     def holding(self, scenario: Scenario) -> Scenario:
         """Return a scenario with its data in memory."""
@@ -401,8 +400,9 @@ class Session:
                 raise Superseded
 
         shown = self.holding(one_game(scenario))
-        context = {"even": break_even(shown, progress=require_open), "unit": counted_units(shown.content)[0]}
-        return render("break_even", context)
+        even = break_even(shown, progress=require_open)
+        best = tuple(each._replace(policy=policy_name(each.policy)) for each in even.best)
+        return render("break_even", {"even": replace(even, best=best), "unit": counted_units(shown.content)[0]})
 
     def releases(self, result: RunResult) -> Releases | None:
         """Return the releases of a result, read back; None if its records are not from a file.

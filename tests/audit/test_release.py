@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tiers import cases
 
-from reidsim.audit.release import audit_release, diversity
+from reidsim.audit.release import TrueRecords, diversity
 
 SEXES = ["F", "M", ""]
 # Nested groups of towns, as in a hierarchy file.
@@ -109,7 +109,7 @@ def test_counts_are_those_of_every_pair(seeds):
     """Half of the releases have several rows per person."""
     for seed in seeds:
         released, truth, own, persons = random_release(seed)
-        found = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        found = TrueRecords(truth, persons=persons, hierarchies={"town": TOWNS}).audit(released, own)
         rows_of_person, people_of_row, sizes, misfits = by_pairs(released, truth, own, persons)
         assert found.rows_of_person.tolist() == rows_of_person, seed
         assert found.people_of_row.tolist() == people_of_row, seed
@@ -121,9 +121,9 @@ def test_counts_are_those_of_every_pair(seeds):
 def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
     for seed in range(1, 13, 2):
         released, truth, own, persons = random_release(seed)
-        whole = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
-        monkeypatch.setattr("reidsim.audit.release._ROWS_AT_ONCE", 3)
-        parts = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
+        whole = TrueRecords(truth, persons=persons, hierarchies={"town": TOWNS}).audit(released, own)
+        monkeypatch.setattr("reidsim.audit.release._ENTRIES_AT_ONCE", 3)
+        parts = TrueRecords(truth, persons=persons, hierarchies={"town": TOWNS}).audit(released, own)
         monkeypatch.undo()
         assert parts.rows_of_person.tolist() == whole.rows_of_person.tolist()
 
@@ -134,7 +134,7 @@ def test_more_columns_than_a_key_of_64_bits_holds():
     truth = pd.DataFrame(rng.integers(0, 200, (300, 16)).astype(str)).rename(columns=str)
     truth = pd.concat([truth, truth.iloc[:40], truth.iloc[:10]], ignore_index=True)
     released = truth.assign(**{"0": "*"})
-    found = audit_release(released, truth, np.arange(350))
+    found = TrueRecords(truth).audit(released, np.arange(350))
     assert sorted(found.people_of_row.tolist()) == [1] * 260 + [2] * 60 + [3] * 30
     assert found.rows_of_person.tolist() == found.people_of_row.tolist()
     assert sorted(found.class_sizes.tolist()) == [1] * 260 + [2] * 30 + [3] * 10
@@ -147,11 +147,11 @@ def test_who_is_found_more_easily_than_promised_is_counted_once():
     """
     truth = pd.DataFrame({"age": ["20", "21", "22", "23"], "sex": ["F", "F", "M", "M"]})
     released = pd.DataFrame({"age": ["*", "20-23", "20-23", "*"], "sex": ["*"] * 4})
-    found = audit_release(released, truth, np.arange(4))
+    found = TrueRecords(truth).audit(released, np.arange(4))
     assert found.people_of_row.tolist() == [4] * 4
     assert found.easier_than(np.full(4, 0.25)) == 0
     narrow = released.assign(age=["20", "21-23", "21-23", "21-23"])
-    found = audit_release(narrow, truth, np.arange(4))
+    found = TrueRecords(truth).audit(narrow, np.arange(4))
     assert found.rows_of_person.tolist() == [1, 3, 3, 3]
     assert found.easier_than(np.full(4, 0.5)) == 1
     assert found.easier_than(np.full(4, 0.25)) == 4
@@ -160,10 +160,10 @@ def test_who_is_found_more_easily_than_promised_is_counted_once():
 
 def test_nothing_shared_and_no_quasi_identifier():
     truth = pd.DataFrame({"age": ["20", "21"]})
-    none = audit_release(truth.iloc[:0], truth, np.arange(0))
+    none = TrueRecords(truth).audit(truth.iloc[:0], np.arange(0))
     assert (none.rows_of_person.tolist(), none.risk_of_person, none.risk_of_row) == ([0, 0], 0.0, 0.0)
     assert none.class_sizes.tolist() == []
-    bare = audit_release(truth[[]], truth[[]], np.arange(2))
+    bare = TrueRecords(truth[[]]).audit(truth[[]], np.arange(2))
     assert (bare.rows_of_person.tolist(), bare.people_of_row.tolist()) == ([2, 2], [2, 2])
     assert bare.class_sizes.tolist() == [2]
 

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from tiers import cases
 
 import reidsim
-from reidsim.audit.release import audit_release
+from reidsim.audit.release import TrueRecords
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.scenario import Scenario
@@ -207,7 +207,7 @@ def test_audit_of_people_with_several_rows_finds_no_risk_that_makes_an_attack_pa
         shared = np.flatnonzero(records["strategy"].astype("str") != "withheld")
         released = records.loc[shared, quasi_identifiers].astype("str")
         truth = stays[quasi_identifiers].astype("str")
-        found = audit_release(released, truth, shared, persons=stays["who"].to_numpy())
+        found = TrueRecords(truth, persons=stays["who"].to_numpy()).audit(released, shared)
         assert found.misfits == 0
         success = records.groupby(stays["who"])["success_probability"].first().to_numpy()
         rows = found.rows_of_person[found.is_shared]

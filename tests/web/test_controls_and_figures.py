@@ -11,6 +11,7 @@ from reidsim.engine.exploration import one_game
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.single_run import run_once
 from reidsim.figures.studies import risks_by_policy
+from reidsim.figures.style import policy_name
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.report import report_text
 from reidsim.reports.page.sources import StoredRun
@@ -45,12 +46,18 @@ def test_the_read_back_is_that_of_the_report(small, tmp_path):
     result = run_once(small)
     result.save(tmp_path / "results")
     report = report_text(tmp_path / "results", break_even=False)
+    report = report.replace('<p class="answer">', "<p>")
+    report = report.replace("; no file written by reidsim share for this run was found", "")
     run = StoredRun.from_result(result)
-    unit, *parts = re.findall(r"<p>.*?</p>|<table>.*?</table>", read_back_html(run, releases_of(run)), flags=re.DOTALL)
+    shown = read_back_html(run, releases_of(run))
+    unit, *parts = re.findall(r"<p>.*?</p>|<table>.*?</table>", shown, flags=re.DOTALL)
     assert "Unit: rows; each of 6 rows counts as one person" in unit
     assert len(parts) == 2
     for part in parts:
-        assert part in report.replace('<p class="answer">', "<p>")
+        assert part in report
+    named = read_back_html(run, releases_of(run), policy_name)
+    assert "No-Attack game" in named
+    assert not {"no-attack", "reidsim share"} & set(re.findall("no-attack|reidsim share", named))
 
 
 def test_values_change_the_result_as_they_do_in_a_run(small):

@@ -454,7 +454,9 @@ def _few_suppressed(
         replace(present, strategies=_valid(game, each, constraint, limits), solver=SOLVER_OF_LARGE, exact=False)
         for each in tried
     ]
-    return max(choices, key=lambda each: evaluate(game, each).publisher_payoff.sum())
+    return (
+        choices[0] if len(choices) == 1 else max(choices, key=lambda each: evaluate(game, each).publisher_payoff.sum())
+    )
 
 
 class Goal(NamedTuple):

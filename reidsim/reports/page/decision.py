@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,13 +75,16 @@ def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, 
     return {"message": message, "message_kind": kind}
 
 
-def read_back_html(run: StoredRun, releases: Releases) -> str:
+def read_back_html(run: StoredRun, releases: Releases, name: Callable[[str], str] = str) -> str:
     """Return the HTML of the recommended release of a run and its read-back check.
 
-    It begins with the sentence of the report that states what counts as one unit, records or people.
+    It begins with the sentence of the report that states what counts as one unit, records or people. `name` returns the
+    display name of a policy.
     """
-    context = {"releases": releases, "unit": run.units[0], "kind": ""}
-    return render("read_back", context | {"unit_sentence": unit_sentence(run.manifest), "payoffs": mean_payoffs(run)})
+    payoffs = {name(policy): payoff for policy, payoff in mean_payoffs(run).items()}
+    named = replace(releases, by_policy={name(policy): each for policy, each in releases.by_policy.items()})
+    context = {"run": run, "releases": named, "payoffs": payoffs, "unit": run.units[0], "kind": ""}
+    return render("read_back", {**context, "unit_sentence": unit_sentence(run.manifest)})
 
 
 def mean_payoffs(run: StoredRun) -> dict[str, float]:

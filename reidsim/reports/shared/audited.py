@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.release import Matching, ReleaseAudit, audit_release, diversity, values_of_groups
+from reidsim.audit.release import ReleaseAudit, TrueRecords, coded, diversity, values_of_groups
 from reidsim.core.errors import InputError, listed
 from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
 from reidsim.linkage.people import share_of_values
-from reidsim.reports.shared.records import SharedRecords, singled_out
+from reidsim.reports.shared.records import SharedRecords, classes_of, singled_out
 from reidsim.reports.writer import lines_of, odds
 from reidsim.scenarios.kind import kind_of_content
 
@@ -266,25 +266,13 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
     audit["kept"] = [diversity(name, table[name], classes) for name in shared.kept_columns]
     protected = {
         "sensitive": _sensitive_facts(shared, table, classes),
-        "inference": _inference_facts(shared, table, audited.matching),
+        "inference": _inference_facts(shared, table, audited),
     }
     audit |= {name: facts for name, facts in protected.items() if facts}
-    quasi, kept = table.loc[real, list(shared.quasi_identifiers)], table.loc[real, shared.kept_columns]
-    person, most = shared.source.persons[shared.own[real]], shared.kept.max_singled_out
-    audit["singled_out"] = singled_out(quasi, kept, person, shared.declared, most)
+    kept, person = table.loc[real, shared.kept_columns], shared.source.persons[shared.own[real]]
+    most = shared.kept.max_singled_out
+    audit["singled_out"] = singled_out(classes[real], kept, person, shared.declared, most)
     return Release(shared, _file_risk(shared, table, audited), audit, audited.people_of_row)
-
-
-def classes_of(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> NDArray[np.int64]:
-    """Return the number of each row's equivalence class, from 0, shape (n_rows,).
-
-    Rows with equal values in the columns `quasi_identifiers` have the same number. Without quasi-identifiers, all rows
-    are in class 0.
-    """
-    if not quasi_identifiers:
-        return np.zeros(len(table), dtype=np.int64)
-    groups = table.groupby(list(quasi_identifiers), sort=False, dropna=False, observed=True)
-    return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] = ()) -> ReleaseAudit:
@@ -300,16 +288,15 @@ def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str]
         Kept columns that the adversary knows in addition to the quasi-identifiers.
     """
     source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
-    released = written.loc[real, list(quasi)].rename(columns=quasi).reset_index(drop=True)
-    truth = source.truth[list(released.columns)]
+    released, truth = written.loc[real, list(quasi)].rename(columns=quasi), source.truth
     for number, name in enumerate(known):
         # Kept values are released unchanged. Codes in their place cannot be read as intervals or sets.
-        codes, values = pd.factorize(source.frame[name].str.strip())
-        found = pd.Index(values).get_indexer(written.loc[real, name].str.strip())
-        released[f"kept {number}"], true = (np.char.add("v", each.astype(str)) for each in (found, codes))
-        truth = truth.assign(**{f"kept {number}": true})
-    own = shared.own[real]
-    return audit_release(released, truth, own, persons=source.persons, hierarchies=source.hierarchies)
+        (codes, values), (found, texts) = coded(source.frame[name]), coded(written.loc[real, name])
+        labels, column = pd.Index([f"v{code}" for code in range(len(values))]), f"kept {number}"
+        released[column] = pd.Categorical.from_codes(values.get_indexer(texts)[found], labels)
+        truth = truth.assign(**{column: pd.Categorical.from_codes(codes, labels)})
+    people = TrueRecords(truth, source.persons, source.hierarchies) if known else source.people
+    return people.audit(released, shared.own[real])
 
 
 def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> FileRisk:
@@ -427,7 +414,7 @@ def by_fitting_rows(facts: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}: {count:,.0f}" for name, count in zip(_CLASSES, counts, strict=True) if count)
 
 
-def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Matching) -> list[dict[str, Any]]:
+def _inference_facts(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> list[dict[str, Any]]:
     """Return how well a released file allows inference of each sensitive column.
 
     The result is a list with one dict per sensitive column of the file. It is empty if the scenario sets no limits, or
@@ -442,7 +429,7 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Mat
         return []
     attributes, limits = shared.source.limited
     stated = {key: limit for key, limit in vars(limits).items() if limit is not None}
-    cell, form, fits = matching
+    cell, form, fits = audit.cell_of_truth, audit.form_of_release, audit.fits
     real, found = shared.is_real, []
     for attribute in attributes:
         if attribute.name not in written:

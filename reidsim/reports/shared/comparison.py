@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.audit.release import coded
 from reidsim.core.errors import InputError, require_among
 from reidsim.core.wording import BLUE
-from reidsim.figures.style import label_axes, new_figure, policy_name
+from reidsim.figures.style import label_axes, new_figure
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.shared.records import SharedRecords
@@ -44,10 +45,11 @@ def compare_columns(releases: Releases, *policies: str) -> pd.DataFrame:
     """
     rows = []
     for policy, shared in _shared(releases, policies).items():
+        truth = shared.source.truth
         for name, labels in shared.forms.labels.items():
-            is_shared, truth = shared.forms.shared, shared.source.truth[name].to_numpy()
-            forms = np.where(labels == truth, "unchanged", np.where(labels == SUPPRESSED, "suppressed", "generalized"))
-            forms = np.where(is_shared, forms, "withheld")
+            is_shared, (label, texts), (value, true) = shared.forms.shared, coded(labels), coded(truth[name])
+            is_same, is_hidden = texts.get_indexer(true)[value] == label, np.asarray(texts == SUPPRESSED)[label]
+            forms = np.select([~is_shared, is_same, is_hidden], ["withheld", "unchanged", "suppressed"], "generalized")
             shares = {form: float(np.mean(forms == form)) for form in FORMS}
             rows.append({"column": name, "policy": policy, **shares, "values": labels[is_shared].nunique()})
     return pd.DataFrame(rows).sort_values("column", kind="stable", ignore_index=True)
@@ -74,13 +76,12 @@ def compare_values(releases: Releases, column: str, *policies: str) -> pd.DataFr
     InputError
         If a policy has no release, or there is no such quasi-identifier.
     """
-    found: dict[str, pd.Series[float]] = {}
+    found: dict[str, pd.Series[str]] = {}
     for policy, shared in _shared(releases, policies).items():
         require_among("no such quasi-identifier", [column], list(shared.forms.labels), where="column", shown=20)
-        labels = shared.forms.labels[column].where(shared.forms.shared, WITHHELD)
-        found |= {BEFORE: shared.source.truth[column].value_counts(normalize=True)} if not found else {}
-        found[policy] = labels.value_counts(normalize=True)
-    return pd.DataFrame(found).fillna(0.0)
+        found.setdefault(BEFORE, shared.source.truth[column].astype("str"))
+        found[policy] = shared.forms.labels[column].astype("str").where(shared.forms.shared, WITHHELD)
+    return pd.DataFrame({name: values.value_counts(normalize=True) for name, values in found.items()}).fillna(0.0)
 
 
 def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFrame:
@@ -117,20 +118,19 @@ def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFr
     return table
 
 
-def draw_values(shares: pd.DataFrame, column: str) -> Figure:
-    """Draw a distribution of `compare_values`, one panel before and one per policy.
+def draw_values(shares: pd.Series[float], title: str) -> Figure:
+    """Draw a distribution of `compare_values`, one of its columns, as bars.
 
-    Of more than 20 values of a panel, the rarest are one bar.
+    Of more than 20 values, the rarest are one bar.
     """
-    figure, [row] = new_figure(1, len(shares.columns), panel=(3.6, 4.2))
-    for axes, (name, share) in zip(row, shares.items(), strict=True):
-        present = share[share > 0].sort_values(ascending=False, kind="stable")
-        shown = present[: _MOST_BARS if len(present) <= _MOST_BARS else _MOST_BARS - 1].sort_index()
-        if others := len(present) - len(shown):
-            shown[f"{others:,} other values"] = present.sum() - shown.sum()
-        axes.barh([str(value) or "(empty)" for value in shown.index], shown.to_numpy(), color=BLUE)
-        axes.invert_yaxis()
-        label_axes(axes, title=f"{column}: {policy_name(str(name))}", x="Share of records")
+    figure, [[axes]] = new_figure(1, 1, panel=(3.6, 4.2))
+    present = shares[shares > 0].sort_values(ascending=False, kind="stable")
+    shown = present[: _MOST_BARS if len(present) <= _MOST_BARS else _MOST_BARS - 1].sort_index()
+    if others := len(present) - len(shown):
+        shown[f"{others:,} other values"] = present.sum() - shown.sum()
+    axes.barh([str(value) or "(empty)" for value in shown.index], shown.to_numpy(), color=BLUE)
+    axes.invert_yaxis()
+    label_axes(axes, title=title, x="Share of records")
     return figure
 
 

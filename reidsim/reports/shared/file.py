@@ -34,7 +34,7 @@ from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared import records
-from reidsim.reports.shared.audited import Limit, Release, classes_of, limit_of, read_back
+from reidsim.reports.shared.audited import Limit, Release, limit_of, read_back
 from reidsim.reports.writer import said
 from reidsim.scenarios.kind import unit_sentence
 
@@ -288,7 +288,7 @@ def _classes(table: pd.DataFrame, quasi: Sequence[str]) -> dict[str, Any]:
     The entries are the definition, the number of classes, the smallest and the largest size in rows (None without
     rows), and the number of classes by size.
     """
-    sizes = np.bincount(classes_of(table, quasi))
+    sizes = np.bincount(records.classes_of(table, quasi))
     distinct, numbers = np.unique(sizes, return_counts=True)
     return {
         "definition": _CLASS_DEFINITION,
@@ -568,7 +568,7 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
     rules[_FORM] = forms.strategies.to_numpy()
     rules[_IS_SHARED] = np.where(forms.shared, _YES, _NO)
     for name in column_of:
-        rules[f"{_RELEASED}{names[name]}"] = forms.labels[name].where(forms.shared, "").to_numpy()
+        rules[f"{_RELEASED}{names[name]}"] = np.where(forms.shared, forms.labels[name].to_numpy(), "")
     distinct = rules.drop_duplicates()
     twice = distinct.duplicated(values)
     if twice.any():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
+from reidsim.audit.release import TrueRecords, coded
 from reidsim.core.errors import InputError, listed, locating, require_among, require_distinct
 from reidsim.core.tables import require_columns
 from reidsim.core.validation import validated
 from reidsim.core.wording import counted
 from reidsim.drafts.profile import is_free_text
 from reidsim.engine.results import find_release_file, require_hash
-from reidsim.populations.population import distinct_rows
+from reidsim.populations.population import distinct_rows, row_keys
 from reidsim.populations.population import numbered as numbered_values
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.sources import StoredRun
@@ -189,7 +190,7 @@ NOTHING_KEPT = Kept()
 
 
 def singled_out(
-    quasi_identifiers: pd.DataFrame, kept: pd.DataFrame, person: Codes, declared: Mapping[str, str], most: float
+    classes: Codes, kept: pd.DataFrame, person: Codes, declared: Mapping[str, str], most: float
 ) -> dict[str, Any]:
     """Count the people singled out by quasi-identifiers and kept columns of a file.
 
@@ -197,8 +198,10 @@ def singled_out(
 
     Parameters
     ----------
-    quasi_identifiers, kept : DataFrame
-        Columns of the file, as text.
+    classes : ndarray of int, shape (n_rows,)
+        Equivalence class of each row; see `classes_of`.
+    kept : DataFrame
+        Kept columns of the file, as text.
     person : ndarray of int, shape (n_rows,)
         Person number of each row.
     declared : mapping of str to str
@@ -218,11 +221,11 @@ def singled_out(
     InputError
         If a set of kept columns singles out too many people; the message names the smallest sets.
     """
-    released, columns = list(numbered(quasi_identifiers).values()), numbered(kept)
-    people, sets = len(numbered_values(person)[0]), revealing_sets(released, columns, person, most, declared)
+    columns = numbered(kept)
+    people, sets = len(numbered_values(person)[0]), revealing_sets([classes], columns, person, most, declared)
 
     def counting(names: Collection[str]) -> int:
-        return people_singled_out([*released, *(columns[name] for name in names)], person)
+        return people_singled_out([classes, *(columns[name] for name in names)], person)
 
     if sets:
         shown = " or ".join(" with ".join(map(repr, names)) for names in sets[:_SETS_SHOWN])
@@ -268,11 +271,11 @@ def joint_uniqueness(shared: SharedRecords) -> pd.DataFrame:
     """
     real, kept = shared.is_real, shared.kept
     person = shared.source.persons[shared.own[real]]
-    released = list(numbered(shared.table.loc[real, list(shared.quasi_identifiers)]).values())
+    classes = classes_of(shared.table.loc[real], list(shared.quasi_identifiers))
     columns = numbered(shared.table.loc[real, shared.kept_columns])
-    too_many = revealing_sets(released, columns, person, kept.max_singled_out, shared.declared)
+    too_many = revealing_sets([classes], columns, person, kept.max_singled_out, shared.declared)
     sets = dict.fromkeys([(), *((name,) for name in columns), tuple(columns), *too_many])
-    people = [people_singled_out([*released, *map(columns.__getitem__, names)], person) for names in sets]
+    people = [people_singled_out([classes, *map(columns.__getitem__, names)], person) for names in sets]
     n_people = max(len(numbered_values(person)[0]), 1)
     facts = {"columns": list(sets), "people": people, "share": np.divide(people, n_people)}
     return pd.DataFrame(facts).assign(too_many=[names in too_many for names in sets])
@@ -337,22 +340,18 @@ def revealing_sets(
     def reveals(names: Sequence[str]) -> bool:
         return people_singled_out([released, *(kept[name] for name in names)], person) > allowed
 
-    if not n_people or not reveals(list(kept)):
+    if not n_people or not kept or not reveals(list(kept)):
         return []
-    smallest: list[tuple[str, ...]] = []
-    tried = 0
+    smallest, tried = list[tuple[str, ...]](), 0
     for size in range(1, len(kept) + 1):
-        found = []
-        for names in combinations(kept, size):
-            if any(set(names) >= set(within) for within in smallest):
-                continue
-            tried += 1
-            if tried > _MOST_SETS:
-                undeclared = [name for name in kept if name not in declared]
-                return [_irreducible(undeclared, reveals)] if reveals(undeclared) else []
-            if reveals(names):
-                smallest.append(names)
-                found.append(names)
+        others = (names for names in combinations(kept, size) if not any(set(names) >= {*each} for each in smallest))
+        candidates = list(islice(others, _MOST_SETS - tried + 1))
+        tried += len(candidates)
+        if tried > _MOST_SETS:
+            undeclared = [name for name in kept if name not in declared]
+            return [_irreducible(undeclared, reveals)] if reveals(undeclared) else []
+        found = [names for names in candidates if reveals(names)]
+        smallest += found
         undeclared_sets = [names for names in found if not set(names) <= set(declared)]
         if undeclared_sets:
             return undeclared_sets
@@ -364,7 +363,17 @@ def numbered(columns: pd.DataFrame) -> dict[str, Codes]:
 
     Codes have shape (n_rows,). Values that differ only in surrounding spaces have the same code.
     """
-    return {str(name): pd.factorize(columns[name].str.strip())[0].astype(np.int64) for name in columns}
+    return {str(name): coded(columns[name])[0].astype(np.int64) for name in columns}
+
+
+def classes_of(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> NDArray[np.int64]:
+    """Return the number of each row's equivalence class, in the order of their first rows, shape (n_rows,).
+
+    Rows with equal values in the columns `quasi_identifiers` have the same number. Without quasi-identifiers, all rows
+    are in class 0.
+    """
+    rows = row_keys(list(numbered(table[quasi_identifiers]).values()), len(table))
+    return pd.factorize(rows)[0].astype(np.int64)
 
 
 def _irreducible(names: Sequence[str], reveals: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
@@ -386,20 +395,20 @@ class ChosenForms:
     Parameters
     ----------
     labels : DataFrame
-        One text column per quasi-identifier, one row per record in the order of the source file; ``*`` if suppressed or
-        masked.
+        One categorical column of texts per quasi-identifier, one row per record in the order of the source file; ``*``
+        if suppressed or masked.
     shared : ndarray of bool, shape (n_records,)
         Whether each record is released; labels of other records must not be used.
     success : ndarray of float64, shape (n_records,)
         Success probability of an attack on each record in the game; 0 if the record is not released.
-    strategies : Series of str
-        Strategy of each record as in results, such as levels ``"0,3,1"``.
+    strategies : Series
+        Strategy of each record as in results, such as levels ``"0,3,1"``, as a categorical of texts.
     """
 
     labels: pd.DataFrame
     shared: NDArray[np.bool_]
     success: NDArray[np.float64]
-    strategies: pd.Series[str]
+    strategies: pd.Series[Any]
 
     @property
     def highest_risk(self) -> float:
@@ -459,8 +468,7 @@ class SharedRecords:
 
     def is_equal(self, other: SharedRecords) -> bool:
         """Return whether other records of the same source have equal values, columns and success probabilities."""
-        own, theirs = self.forms, other.forms
-        same = np.array_equal(own.success, theirs.success) and own.strategies.equals(theirs.strategies)
+        same = np.array_equal(self.forms.success, other.forms.success) and np.array_equal(self.own, other.own)
         return same and self.kept == other.kept and self.sensitive == other.sensitive and self.table.equals(other.table)
 
     @property
@@ -523,8 +531,19 @@ class SourceRecords:
 
     @cached_property
     def truth(self) -> pd.DataFrame:
-        """True quasi-identifiers, one row per record and one text column per attribute."""
-        return self.kind.true_values(self.scenario, self.frame, self.path)
+        """True quasi-identifiers, one row per record and one categorical column of texts per attribute."""
+        return self.kind.true_values(self.scenario, self.frame, self.path).astype("category")
+
+    @cached_property
+    def people(self) -> TrueRecords:
+        """True quasi-identifiers of all people, with which releases are audited."""
+        return TrueRecords(self.truth, self.persons, self.hierarchies)
+
+    @cached_property
+    def stars(self) -> list[str]:
+        """Columns of quasi-identifiers with a true value ``*``, which is not declared as such."""
+        named = [column for name, column in self.columns.column_of.items() if name not in self.columns.stars]
+        return [column for column in named if (self.frame[column].str.strip() == SUPPRESSED).any()]
 
     @cached_property
     def limited(self) -> LimitedColumns | None:
@@ -603,16 +622,18 @@ def chosen_forms(
     """
     table, path = run.records, run.folder / "records.parquet"
     require_columns(table, ("record", "policy", "strategy", "success_probability", *attributes), path)
-    table = table[(table["policy"] == policy).to_numpy()].reset_index(drop=True)
+    rows = np.flatnonzero(table["policy"] == policy)
+    # The records of a policy follow each other, so that they need not be copied.
+    table = table.iloc[rows[0] : rows[-1] + 1].reset_index(drop=True)
     if not np.array_equal(table["record"].to_numpy(), np.arange(len(table))):
         raise InputError("records are not in the order of the release", source=path)
-    labels = pd.DataFrame({name: kind.released_values(scenario, table, name) for name in attributes}, index=table.index)
+    labels = {name: kind.released_values(scenario, table, name).astype("category") for name in attributes}
     shared = kind.is_shared(table)
     if "participates" in table:
         # With agents, people who do not participate also have a strategy, but their records are not released.
         shared = shared & table["participates"].to_numpy(dtype=bool)
     success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
-    return ChosenForms(labels, shared, success, table["strategy"].astype("str"))
+    return ChosenForms(pd.DataFrame(labels, index=table.index), shared, success, table["strategy"].astype("category"))
 
 
 def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool = False) -> SourceRecords:
@@ -754,7 +775,8 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
         like, value_of = _counterfeits(source, policy, sensitive.name, others)
         added = table.iloc[like].assign(**{sensitive.name: frame[sensitive.name].to_numpy()[value_of]})
         table, own = pd.concat([table.iloc[own], added], ignore_index=True), np.append(own, np.full(len(added), -1))
-        table = table.sort_values(list(table.columns), kind="stable")
+        # Texts are sorted, not the categories of a hierarchy.
+        table = table.astype("str").sort_values(list(table.columns), kind="stable")
         own = own[table.index.to_numpy()]
     else:
         table = table.iloc[own]
@@ -762,12 +784,11 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     names = {name: attribute_of.get(name, name) if not columns.header else name for name in chosen}
     table = table.rename(columns=names).reset_index(drop=True)
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
-    # True values ``*`` merge with suppressed values in equivalence classes.
-    suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
     warnings = lines_of(
         "share_warnings",
         n_rows=len(table),
-        stars=[column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()],
+        # True values ``*`` merge with suppressed values in equivalence classes.
+        stars=source.stars,
         identifying=identifying,
         cells=[name for name in table if pd.Series(table[name].unique()).str.match(_FORMULA).any()],
         headings=[name for name in map(str, table) if re.match(_FORMULA, name)],

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import solara
+from matplotlib.figure import Figure
 
 from reidsim.core.files import read_toml
 from reidsim.drafts.presets import presets
 from reidsim.engine.results import RunResult
 from reidsim.engine.scenario import Scenario
-from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_by_policy
+from reidsim.figures.studies import figures_by_policy, rounds_by_policy
 from reidsim.figures.style import policy_name
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.comparison import compare_columns, compare_record, compare_values, draw_values
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
-from reidsim.scenarios.kind import once_each
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.parts import Panel, html, picture, text
+from reidsim.web.parts import Panel, html, text
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
+_PRESETS = presets()
 _K_ANONYMITY = "k-anonymity"
 
 
@@ -48,7 +49,7 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         with solara.Div(classes=["desk-controls"]):
             _controls(panel, session, change)
         with solara.Div(classes=["desk-results"]):
-            _Results(session=session, panel=panel, scenario=session.required, with_rounds=rounds.value)
+            _Results(session=session, panel=panel, version=version, with_rounds=rounds.value)
             if session.can_share:
                 panel.form([panel.button("go", main=True)], lambda *_: go("share"))
 
@@ -58,26 +59,17 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
     if key == "link":
         return {"economics.gain": None if value else scenario.scenario.economics.adversary_gain}
     if key == "preset":
-        amounts = presets().loc[value, ["benefit", "loss", "gain", "cost"]]
+        amounts = _PRESETS.loc[value, ["benefit", "loss", "gain", "cost"]]
         changes = {f"economics.{name}": None if pd.isna(each) else each for name, each in amounts.items()}
-        return {**changes, "source": presets().loc[value, "source"]}
+        return {**changes, "source": _PRESETS.loc[value, "source"]}
     if key == "publisher.k":
         policies = [name for name in scenario.content["publisher"]["policies"] if name != _K_ANONYMITY]
-        return {key: _parsed(value), "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
+        return {key: value or None, "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
     if key == "resources.list.kind":
         # An adversary who holds a list searches for the people in it.
         held = {"resources.list": {"kind": value, "coverage": 0.5}, "adversary.holds": ["list"]}
         return {**held, "adversary.direction": None} if value else dict.fromkeys(held)
-    return {key: _parsed(value)}
-
-
-def _parsed(value: Any) -> object:
-    """Return a number for a text that is one, and None for an empty text."""
-    try:
-        number = float(value)
-    except ValueError:
-        return value or None
-    return int(number) if number.is_integer() else number
+    return {key: None if value == "" else value}
 
 
 def _controls(panel: Panel, session: Session, change: Callable[[str, Any], None]) -> None:
@@ -92,7 +84,7 @@ def _controls(panel: Panel, session: Session, change: Callable[[str, Any], None]
         linked = panel.field("link", _value(scenario, "economics.gain") is None, "checkbox")
         groups["amounts"].append(linked)
     if session.drafted is not None:
-        studies = {"": panel.t("own_amounts"), **{name: name for name in presets().index}}
+        studies = {"": panel.t("own_amounts"), **{name: name for name in _PRESETS.index}}
         groups["amounts"].insert(0, panel.select("preset", "", studies))
     panel.form(groups.pop("amounts"), change, "amounts", text=scenario.content.get("source", ""))
     for group, fields in groups.items() if session.drafted is not None else ():
@@ -131,58 +123,51 @@ def _value(scenario: Scenario, key: str) -> Any:
 
 
 @solara.component
-def _Results(session: Session, panel: Panel, scenario: Scenario, with_rounds: bool) -> None:  # noqa: N802
-    """Show verdict, read-back, measures and figures; while they are computed, the previous ones stay, faded."""
-    work = partial(session.solve, with_rounds=with_rounds)
-    solved, pending = panel.computed(work, [scenario, with_rounds], "solving")
-    if (result := solved or session.result) is None:
-        return
-    content, played = result.manifest["content"], result.analysis.tables().get("rounds")
-    with solara.Div(classes=["desk-stale"] if pending or panel.pending else []):
-        text(verdict(result.summary, content, rounds=played, name=policy_name), "verdict")
-        _ReadBack(session=session, panel=panel, result=result)
-        if played is not None and with_rounds:
-            html(picture(rounds_by_policy(played), panel.t("rounds_played", rounds=played["round"].max())))
-    _BreakEven(session=session, panel=panel, scenario=scenario)
+def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) -> None:  # noqa: N802
+    """Show verdict, read-back, measures and figures, and the losses at which the best policy changes, if asked for.
 
+    While other results are computed, the earlier ones stay, marked.
+    """
+    asked, scenario = solara.use_reactive(-1), session.required
 
-@solara.component
-def _ReadBack(session: Session, panel: Panel, result: RunResult) -> None:  # noqa: N802
-    """Show the counts in the rows of each release, the figures, and the comparison of two releases."""
+    def solve() -> tuple[RunResult, Releases | None, str, str, str]:
+        result = session.solve(with_rounds=with_rounds)
+        content, rounds, releases = result.manifest["content"], _rounds(result), session.releases(result)
+        answer = verdict(result.summary, content, rounds=rounds, name=policy_name)
+        back = "" if releases is None else read_back_html(StoredRun.from_result(result), releases, policy_name)
+        return result, releases, answer, back, measures_table(result.summary, content, policy_name)
 
-    def read() -> tuple[Releases | None, str]:
-        releases = session.releases(result)
-        return releases, "" if releases is None else read_back_html(StoredRun.from_result(result), releases)
+    def draw() -> Iterator[tuple[Figure, str]]:
+        if result is None:
+            return
+        for name, figure in figures_by_policy(result):
+            yield figure, panel.t(name)
+        if with_rounds and (rounds := _rounds(result)) is not None:
+            yield rounds_by_policy(rounds), panel.t("rounds_played", rounds=rounds["round"].max())
 
-    def draw() -> list[str]:
-        payoffs = payoffs_by_policy(result.summary.reset_index(), result.measures)
-        risks = risks_by_policy(once_each(result.records, result.manifest["content"]))
-        return [picture(payoffs, panel.t("payoffs")), picture(risks, panel.t("risks"))]
-
-    found, _ = panel.computed(read, [result], "reading_back")
-    drawn, _ = panel.computed(draw, [result], "reading_back")
-    releases, shown = found or (None, "")
-    html(shown)
-    panel.text("measures", "title")
-    html(measures_table(result.summary, result.manifest["content"], policy_name))
-    with solara.Div(classes=["desk-figures"]):
-        for each in drawn or ():
-            html(each)
+    # Comparing versions is quick; comparing scenarios reads their files.
+    solved, pending = panel.computed(solve, [version, with_rounds], "solving")
+    panel.busy(panel.pending, "solving")
+    result, releases, answer, back, measures = solved or (None, None, "", "", "")
+    if result is not None:
+        with solara.Div(classes=["desk-stale"] if pending or panel.pending else []):
+            text(answer, "verdict")
+            html(back)
+            panel.text("measures", "title")
+            html(measures)
+    # Figures are drawn after the texts, which they would delay.
+    panel.pictures(draw, [result])
     if releases is not None and len(releases.by_policy) > 1:
         _Comparison(panel=panel, releases=releases)
-
-
-@solara.component
-def _BreakEven(session: Session, panel: Panel, scenario: Scenario) -> None:  # noqa: N802
-    """Show the losses at which the best policy changes, if the user asks for them."""
-    asked: solara.Reactive[Scenario | None] = solara.use_reactive(None)
-    is_asked = asked.value is scenario
     panel.text("break_even", "title")
-    panel.form([panel.button("search")], lambda *_: asked.set(scenario))
-    search = partial(session.break_even, scenario) if is_asked else str
-    found, _ = panel.computed(search, [scenario, is_asked], "searching")
-    if is_asked:
-        html(found or "")
+    panel.form([panel.button("search")], lambda *_: asked.set(version))
+    search = partial(session.break_even, scenario) if asked.value == version else str
+    found, _ = panel.computed(search, [version, asked.value], "searching")
+    html(found or "")
+
+
+def _rounds(result: RunResult) -> pd.DataFrame | None:
+    return result.analysis.tables().get("rounds")
 
 
 @solara.component
@@ -190,13 +175,19 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
     """Compare two releases by column, for a record, and as pictures of a column before and after."""
     names = {name: policy_name(name) for name in releases.by_policy}
     columns = list(map(str, next(iter(releases.by_policy.values())).shared.forms.labels))
-    start = {"first": next(iter(names)), "second": list(names)[-1], "column": columns[0], "record": "1"}
-    chosen: solara.Reactive[dict[str, str]] = solara.use_reactive(start)
+    start = {"first": next(iter(names)), "second": list(names)[-1], "column": columns[0], "record": 1}
+    chosen: solara.Reactive[dict[str, Any]] = solara.use_reactive(start)
     first, second, column, record = (chosen.value[key] for key in start)
 
-    def draw() -> str:
-        figure = draw_values(compare_values(releases, column, first, second), column)
-        return picture(figure, panel.t("before_after", column=column, first=names[first], second=names[second]))
+    def compare() -> dict[str, pd.DataFrame]:
+        by_column = compare_columns(releases, first, second)
+        by_record = compare_record(releases, int(record or 0) - 1, first, second).reset_index(names="column")
+        return {"by_column": by_column.assign(policy=by_column["policy"].map(names)), "by_record": by_record}
+
+    def draw() -> Iterator[tuple[Figure, str]]:
+        for name, share in compare_values(releases, column, first, second).items():
+            title = f"{column}: {panel.known(str(name), policy_name(str(name)))}"
+            yield draw_values(share, title), title
 
     panel.text("compare", "title")
     fields = [
@@ -206,11 +197,7 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
         panel.field("record", record, "number"),
     ]
     panel.form(fields, lambda key, value: chosen.set({**chosen.value, key: value}), row=True)
-    table = compare_columns(releases, first, second)
-    panel.frame(panel.t("by_column"), table.assign(policy=table["policy"].map(names)))
-    work = partial(compare_record, releases, int(record or 0) - 1, first, second)
-    values, _ = panel.computed(work, [releases, record, first, second], "reading_back")
-    if values is not None:
-        panel.frame(panel.t("by_record", record=record), values.reset_index(names="column"))
-    drawn, _ = panel.computed(draw, [releases, first, second, column], "reading_back")
-    html(drawn or "")
+    tables, _ = panel.computed(compare, [releases, first, second, record], "reading_back")
+    for title, table in (tables or {}).items():
+        panel.frame(panel.t(title, record=record), table)
+    panel.pictures(draw, [releases, first, second, column])
