@@ -27,6 +27,7 @@ from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.preview import FilePreview
+from reidsim.drafts.roles import with_roles
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
@@ -38,6 +39,7 @@ from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
 from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
+from reidsim.releases.hierarchy import read_hierarchy_rows, uncovered
 from reidsim.reports.description import Explanation, FileDescription
 from reidsim.reports.page.bundle import SHARED, share_files
 from reidsim.reports.page.report import report_text, require_page, write_page
@@ -47,7 +49,7 @@ from reidsim.reports.study_tables import SHOWN, description_tables, stress_table
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
-from reidsim.scenarios.scenario import InMemory
+from reidsim.scenarios.scenario import InMemory, anchored
 
 _RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
 
@@ -360,11 +362,59 @@ class DraftedScenario:
     @property
     def unit(self) -> str:
         """What counts as a person, rows or the values of a key, and why, in one sentence."""
-        draft, rows = self.draft, counted(self.draft.records, "row")
-        if draft.person:
-            return draft.warnings[0]
-        why = "as declared" if self.arguments["one_row_per_person"] else "no column repeats as an identifier would"
-        return f"{rows}: each row is a person ({why})"
+        return self.draft.unit
+
+    def revise(self, scenario: Scenario, roles: Mapping[str, str]) -> Scenario:
+        """Return an edited scenario with the quasi-identifiers and the population of this draft, and other roles.
+
+        Other values of the scenario stay, such as hierarchies. With another population, hierarchies in files stay if
+        they have all of its values.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            Scenario of the same records.
+        roles : mapping of str to str
+            Role of each column, one of `reidsim.drafts.roles.ROLES`; columns without one are left out.
+
+        Raises
+        ------
+        InputError
+            If a column cannot have its role.
+        """
+        fresh, content = (anchored(each.content, each.folder) for each in (self.scenario, scenario))
+        own = {section.get("column", name): section for name, section in content["attributes"].items()}
+        drafted = fresh["attributes"]
+        attributes = {name: own.get(each.get("column", name), each) for name, each in drafted.items()}
+        if self.arguments["population"] != content.get("population", {}).get("recipe"):
+            # Names and values of attributes are those of the population.
+            hierarchies = {name: each["hierarchy"] for name, each in attributes.items() if "file" in each["hierarchy"]}
+            kept = {name: {**drafted[name], "hierarchy": each} for name, each in hierarchies.items()}
+            lacking = self.uncovered(kept)
+            attributes = drafted | {name: each for name, each in kept.items() if name not in lacking}
+            content = {key: value for key, value in content.items() if key not in ("population", "adversary")}
+            content |= {key: fresh[key] for key in ("population", "adversary") if key in fresh}
+        return scenario.with_content(with_roles({**content, "attributes": attributes}, roles))
+
+    def uncovered(self, attributes: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the values without a row in their hierarchy, by attribute that has some.
+
+        Values are those of the records or, with a population, of the population. Only hierarchies in files can lack
+        values. `attributes` is the section of a scenario, with absolute paths.
+        """
+        found = {}
+        for name, section in attributes.items():
+            if "file" in (table := section["hierarchy"]):
+                rows = read_hierarchy_rows(Path(table["file"]), delimiter=table.get("delimiter", ";"))
+                if lacking := uncovered(self.values_of(name, section), rows):
+                    found[name] = lacking
+        return found
+
+    def values_of(self, name: str, section: Mapping[str, Any]) -> list[str]:
+        """Return the values that the hierarchy of an attribute has to cover, given its section of the scenario."""
+        column = section.get("column", name)
+        basis = next(each.basis for each in self.draft.choice.chosen if each.profile.name == column)
+        return list(dict.fromkeys(section.get("values", {}).get(value, value) for value in basis.rows))
 
     def with_(self, **changes: Any) -> DraftedScenario:
         """Return the draft with other arguments of `new`, in the same folder if `new` was given one.
@@ -514,25 +564,7 @@ def new(
     >>> draft.run().summary["publisher_payoff"].round(2).to_dict()
     {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
-    arguments: dict[str, Any] = {
-        "quasi_identifiers": quasi_identifiers,
-        "only_named": only_named,
-        "drop": drop,
-        "population": population,
-        "benefit": benefit,
-        "loss": loss,
-        "gain": gain,
-        "cost": cost,
-        "encoding": encoding,
-        "merge": merge,
-        "age_on": age_on,
-        "person": person,
-        "one_row_per_person": one_row_per_person,
-        "unmatched_unique": unmatched_unique,
-        "names": names,
-        "hierarchies": hierarchies,
-        "sheet": sheet,
-    }
+    arguments = {key: each for key, each in locals().items() if key not in ("data", "name", "folder", "progress")}
     require_plain(name, "new: argument 'name'")
     if isinstance(data, FilePreview):
         arguments |= {key: arguments[key] or getattr(data.options, key) for key in ("encoding", "sheet")}

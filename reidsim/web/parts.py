@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -23,7 +22,6 @@ from reidsim.figures.style import policy_name
 from reidsim.web.session import Session
 
 _HERE = Path(__file__).parent
-_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+ ?%?")
 # Languages of the page, by code; each has a file of strings.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 # A change by the user: the fields depend on the component, such as key and value of a field.
@@ -262,12 +260,6 @@ class Panel:
         change : callable
             Called with the name of the row, the key and the value of a changed cell.
         """
-
-        def cell(value: object) -> Mapping[str, Any]:
-            if isinstance(value, Mapping):
-                return value
-            written = "" if value is None else str(value)
-            return {"text": written, "number": bool(_NUMBER.fullmatch(written))}
-
-        shown = [{"key": str(row[0]), "cells": list(map(cell, row))} for row in rows]
+        cells = [[each if isinstance(each, Mapping) else {"text": str(each)} for each in row] for row in rows]
+        shown = [{"key": row[0]["text"], "cells": row} for row in cells]
         _table(shown={"caption": title, "header": list(header), "rows": shown}, event_send=change)

@@ -11,7 +11,7 @@ import solara
 
 from reidsim.core.errors import InputError
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.web.parts import Change, Panel, tree
+from reidsim.web.parts import Panel, tree
 from reidsim.web.session import Session
 from reidsim.web.steps.file import show_upload
 
@@ -23,7 +23,7 @@ _MOST_VALUES, _MOST_GROUPS = 200, 40
 def Step(session: Session, version: int, refresh: Callable[[], None], go: Callable[[str], None]) -> None:  # noqa: N802
     """Show the hierarchy of a quasi-identifier, and what can be changed in it."""
     panel = Panel("hierarchies", session, refresh)
-    names, missing = session.attributes, session.uncovered()
+    names, missing = list(session.sections), session.uncovered()
     chosen: solara.Reactive[str] = solara.use_reactive("")
     name = chosen.value or names[0]
     panel.text("intro")
@@ -65,33 +65,25 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     labels = found.loc[found["level"] == level, "group"].tolist()
     to, below = given.get("to", labels[0]), found[found["level"] == level - 1]
     merged = below.loc[below["above"].isin(groups), "group"].tolist()
-    edits: dict[str, Callable[[Hierarchy], Hierarchy]] = {
-        "merge": lambda each: each.regroup(level, merged, given["name"] or " or ".join(groups)),
-        "move": lambda each: each.regroup(level, values, to),
-        "cut": lambda each: each.cut(level, _whole_numbers(given["points"])),
+    edits: dict[str, Callable[[Hierarchy, Any], Hierarchy]] = {
+        "merge": lambda each, _: each.regroup(level, merged, given["name"] or " or ".join(groups)),
+        "move": lambda each, _: each.regroup(level, values, to),
+        "drop": lambda each, sent: each.regroup(level, [sent["value"]], sent["to"]),
+        "cut": lambda each, _: each.cut(level, _whole_numbers(given["points"])),
     }
-
-    def edit(key: str, change: Callable[[Hierarchy], Hierarchy]) -> None:
-        panel.act(key, lambda: session.edit_hierarchy(name, change))
-        state.set({"level": level})
 
     def change(key: str, value: Any) -> None:
         if key in edits:
-            edit(key, edits[key])
-        else:
-            state.set({**given, key: value})
-
-    def of_tree(sent: Change) -> None:
-        if "to" in sent:
-            edit("move", lambda each: each.regroup(level, [sent["value"]], sent["to"]))
-        else:
-            kept, label = given[sent["of"]], sent["label"]
-            state.set({**given, sent["of"]: tuple(set(kept) ^ {label})})
+            panel.act(key, lambda: session.edit_hierarchy(name, lambda each: edits[key](each, value)))
+        state.set({"level": level} if key in edits else {**given, key: value})
 
     panel.form([panel.select("level", str(level), [str(each) for each in range(1, last)])], change)
     panel.text("tree_help", "help")
     shown = {"label": panel.t("tree", level=level), "chosen": groups, "values": values}
-    tree(shown={**shown, "groups": _groups(panel, found, level)}, event_send=of_tree)
+    tree(
+        shown={**shown, "groups": _groups(panel, found, level)},
+        event_send=lambda sent: change(sent["key"], sent["value"]),
+    )
     fields = [
         panel.field("name", given["name"]),
         panel.button("merge", disabled=len(groups) < 2),
