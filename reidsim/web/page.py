@@ -153,7 +153,7 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
         for key in STEPS
     ]
     with solara.Div(classes=["desk"]):
-        texts = {key: t(f"frame.{key}") for key in ("title", "language", "steps", "skip")}
+        texts = {key: t(f"frame.{key}") for key in ("title", "language", "language_help", "steps", "skip")}
         frame(
             shown={"texts": texts, "steps": shown, "step": step, "language": language.value, "languages": LANGUAGES},
             event_send=lambda sent: language.set(sent["language"]) if "language" in sent else set_step(sent["step"]),

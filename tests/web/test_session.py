@@ -2,6 +2,7 @@
 
 import string
 from importlib import resources
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -9,13 +10,16 @@ import pytest
 
 pytest.importorskip("solara")
 import reidsim
+from reidsim.audit import identifiers
 from reidsim.core.errors import InputError
 from reidsim.core.files import bundled_names, read_toml, resolve
+from reidsim.drafts.profile import NAMES, Kind
 from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, QUASI, ROLES, SENSITIVE, roles_of, with_roles
 from reidsim.engine.exploration import Superseded
 from reidsim.engine.scenario import Scenario
+from reidsim.scenarios.kind import kind_named
 from reidsim.web.page import BROWSERS, STEPS, closed
-from reidsim.web.parts import LANGUAGES, strings
+from reidsim.web.parts import LANGUAGES, language, said, strings
 from reidsim.web.session import Session
 
 
@@ -42,8 +46,32 @@ def test_strings_of_all_languages_have_the_same_keys_and_values():
 
     assert set(STEPS) < set(first)
     for other in others:
-        assert {key: named(section) for key, section in other.items()} == {k: named(each) for k, each in first.items()}
+        texts = {key: named(section) for key, section in other.items() if key != "package"}
+        assert texts == {key: named(section) for key, section in first.items()}
     assert tuple(first["roles"]) == ROLES
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_fixed_texts_of_the_package_are_translated(session, code):
+    kind, words = kind_named("tables"), [*NAMES.ranks, *identifiers._STRONG, *identifiers._WEAK]
+    measures = [text for each in (*kind.measures, *kind.measures_of_people) for text in (each.label, each.definition)]
+    texts = {
+        "policies": [policy.label for policy in kind.policies.values()],
+        "measures": measures,
+        "types": get_args(Kind),
+        "reasons": [*words, *session.columns()["why"]],
+        "sentences": [session.drafted.unit, "column 'n' is left out: free text, which may name people"],
+    }
+    language.set(code)
+    try:
+        said_in = {each: said(section, each)["lang"] for section, found in texts.items() for each in found}
+        assert [each for each, found in said_in.items() if found != code] == []
+        assert said("sentences", "unknown") == {"text": "unknown", "lang": "en"}
+        for section, found in strings(code)["package"].items():
+            for text in found:
+                assert said(section, text)["lang"] == code
+    finally:
+        language.set("en")
 
 
 def test_every_choice_is_in_the_scenario_and_is_read_again(session):
@@ -56,8 +84,11 @@ def test_every_choice_is_in_the_scenario_and_is_read_again(session):
     content = session.required.content
     assert (content["publisher"]["sensitive"], content["publisher"]["l_diversity"]) == (["illness"], 2)
     assert content["kept"]["zip"] == {"share": True, "known_to": "nobody", "reason": "never printed"}
+    session.sign("policy", "basic")
+    session.sign("decider", "Ada Moss")
     again = Session(session.folder)
     assert again.required == session.required
+    assert again.signature == {"policy": "basic", "decider": "Ada Moss"}
     assert again.roles() == session.roles() == {"age": QUASI, "sex": QUASI, "zip": KEPT, "illness": SENSITIVE}
     assert "young" in again.hierarchy("age").labels[1]
     assert again.columns().set_index("column")["role"].to_dict() == session.roles()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from functools import cache
 from html import escape, unescape
 from pathlib import Path
+from unicodedata import bidirectional
 
 import matplotlib
+from matplotlib.font_manager import get_font
 
 from reidsim.core.errors import InputError
 from reidsim.core.files import read_text
@@ -21,6 +24,10 @@ _TABLE, _ROW, _CELL = (
 _FOR_THE_SCREEN = re.compile(r'<h2 [^>]*class="screen".*(?=</body>)|<style>.*?</style>', re.DOTALL)
 # Number of characters from which a text does not make its column wider, and those of the padding.
 _WIDEST, _PADDING = 45, 2
+
+
+class UnprintableError(InputError):
+    """Error for a text that cannot be printed as PDF, such as a Chinese name."""
 
 
 def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
@@ -37,6 +44,8 @@ def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
     ------
     InputError
         If xhtml2pdf is not installed.
+    UnprintableError
+        If the fonts lack a character, or it is written from right to left.
     """
     try:
         from reportlab import rl_config
@@ -54,10 +63,25 @@ def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
         '<span class="definition">', '<br/><span class="definition">'
     )
     printed = printed.replace("</head>", style).replace("</body>", end)
+    signs = sorted(set(unescape(re.sub("<[^>]*>", "", printed))))
+    for sign in signs:
+        if not (sign.isspace() or ord(sign) in _characters()) or bidirectional(sign) in ("R", "AL"):
+            expected, hint = "Latin, Greek or Cyrillic letters", "print the HTML report with a browser"
+            raise UnprintableError("no PDF: the fonts lack a character", found=sign, expected=expected, hint=hint)
     buffer = io.BytesIO()
-    # Fonts are those of matplotlib, which have Latin, Greek and Cyrillic letters.
-    pisa.CreatePDF(printed, dest=buffer, path=f"{matplotlib.get_data_path()}/fonts/ttf/report.html", encoding="utf-8")
+    pisa.CreatePDF(printed, dest=buffer, path=f"{_fonts()}/report.html", encoding="utf-8")
     return buffer.getvalue()
+
+
+def _fonts() -> str:
+    return f"{matplotlib.get_data_path()}/fonts/ttf"
+
+
+@cache
+def _characters() -> frozenset[int]:
+    """Return the codes of the characters in all fonts of the PDF."""
+    fonts = [get_font(f"{_fonts()}/DejaVuSans{name}.ttf") for name in ("", "-Bold", "Mono")]
+    return frozenset.intersection(*(frozenset(font.get_charmap()) for font in fonts))
 
 
 def _with_widths(found: re.Match[str]) -> str:

@@ -15,15 +15,14 @@ from reidsim.drafts.presets import presets
 from reidsim.engine.results import RunResult
 from reidsim.engine.scenario import Scenario
 from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_by_policy
-from reidsim.figures.style import policy_name
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.sources import StoredRun
-from reidsim.reports.shared.comparison import compare_columns, compare_record, compare_values, draw_values
+from reidsim.reports.shared.comparison import SUCCESS, compare_columns, compare_record, compare_values, draw_values
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import once_each
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.parts import Panel, html, picture, text
+from reidsim.web.parts import Panel, html, language, picture, policy_name, text, worded
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
@@ -164,7 +163,7 @@ def _ReadBack(session: Session, panel: Panel, result: RunResult) -> None:  # noq
     releases, shown = found or (None, "")
     html(shown)
     panel.text("measures", "title")
-    html(measures_table(result.summary, result.manifest["content"], policy_name))
+    html(measures_table(result.summary, result.manifest["content"], policy_name, worded), language.value)
     with solara.Div(classes=["desk-figures"]):
         for each in drawn or ():
             html(each)
@@ -211,6 +210,7 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
     work = partial(compare_record, releases, int(record or 0) - 1, first, second)
     values, _ = panel.computed(work, [releases, record, first, second], "reading_back")
     if values is not None:
-        panel.frame(panel.t("by_record", record=record), values.reset_index(names="column"))
+        values = values.rename(index={SUCCESS: panel.t("success")}).reset_index(names="column")
+        panel.frame(panel.t("by_record", record=record), values)
     drawn, _ = panel.computed(draw, [releases, first, second, column], "reading_back")
     html(drawn or "")

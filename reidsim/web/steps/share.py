@@ -7,9 +7,8 @@ from collections.abc import Callable
 import solara
 
 from reidsim.drafts.roles import KEPT, LEFT_OUT, SENSITIVE
-from reidsim.figures.style import policy_name
 from reidsim.scenarios.kind import kind_of
-from reidsim.web.parts import Panel, bullets
+from reidsim.web.parts import Panel, bullets, policy_name
 from reidsim.web.session import Session
 
 _SIGNATURE = ("decider", "role", "institution", "decision")
