@@ -311,15 +311,14 @@ class DraftedScenario:
     ----------
     draft : Draft
         Columns found, quasi-identifiers and files of the draft.
-    arguments : mapping
-        Arguments of `new` other than the data, the folder and the progress, by name.
+    folder : Path
+        Folder of the files.
     library : str
         Library of the table of records, such as ``polars``.
     """
 
     draft: Draft
-    arguments: Mapping[str, Any]
-    _folder: Path | None = field(repr=False)
+    folder: Path
     _place: PrivateFolder = field(repr=False)
     library: str = "pandas"
 
@@ -386,7 +385,8 @@ class DraftedScenario:
         own = {section.get("column", name): section for name, section in content["attributes"].items()}
         drafted = fresh["attributes"]
         attributes = {name: own.get(each.get("column", name), each) for name, each in drafted.items()}
-        if self.arguments["population"] != content.get("population", {}).get("recipe"):
+        of_fresh, of_content = (each.get("population", {}).get("recipe") for each in (fresh, content))
+        if of_fresh != of_content:
             # Names and values of attributes are those of the population.
             hierarchies = {name: each["hierarchy"] for name, each in attributes.items() if "file" in each["hierarchy"]}
             kept = {name: {**drafted[name], "hierarchy": each} for name, each in hierarchies.items()}
@@ -416,28 +416,10 @@ class DraftedScenario:
         basis = next(each.basis for each in self.draft.choice.chosen if each.profile.name == column)
         return list(dict.fromkeys(section.get("values", {}).get(value, value) for value in basis.rows))
 
-    def with_(self, **changes: Any) -> DraftedScenario:
-        """Return the draft with other arguments of `new`, in the same folder if `new` was given one.
-
-        The records are read again only if the encoding, sheet, reference day or vocabulary changes.
-
-        Raises
-        ------
-        InputError
-            As `new` does.
-        """
-        require_among("no such argument", changes, self.arguments, source="with_", shown=20)
-        drafted = _drafted(self.draft.source, {**self.arguments, **changes}, self.name, self._folder)
-        return replace(drafted, library=self.library)
-
-    @property
-    def _files(self) -> Path:
-        return self._folder or Path(self._place.name)
-
     @property
     def scenario(self) -> Scenario:
         """The draft as a scenario, whose files exist as long as the scenario."""
-        loaded = Scenario.load(self._files / self.draft.scenario_file)
+        loaded = Scenario.load(self.folder / self.draft.scenario_file)
         return replace(loaded, place=self._place, library=self.library)
 
     def run(self, *, progress: Progress | None = None) -> RunResult:
@@ -457,7 +439,7 @@ class DraftedScenario:
         InputError
             If the folder is not empty or cannot be written.
         """
-        write_results(Path(folder), lambda into: shutil.copytree(self._files, into, dirs_exist_ok=True))
+        write_results(Path(folder), lambda into: shutil.copytree(self.folder, into, dirs_exist_ok=True))
         return Path(folder) / self.draft.scenario_file
 
     def __repr__(self) -> str:
@@ -564,45 +546,41 @@ def new(
     >>> draft.run().summary["publisher_payoff"].round(2).to_dict()
     {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
-    arguments = {key: each for key, each in locals().items() if key not in ("data", "name", "folder", "progress")}
     require_plain(name, "new: argument 'name'")
-    if isinstance(data, FilePreview):
-        arguments |= {key: arguments[key] or getattr(data.options, key) for key in ("encoding", "sheet")}
-    return _drafted(data, arguments, name, None if folder is None else Path(folder), progress)
-
-
-def _drafted(
-    data: IntoDataFrame | FilePreview | str | Path,
-    arguments: Mapping[str, Any],
-    name: str,
-    folder: Path | None,
-    progress: Progress | None = None,
-) -> DraftedScenario:
-    """Return a draft whose files are in a folder; for `arguments`, by name, and the other parameters, see `new`."""
     source = data if isinstance(data, FilePreview) else None
     data = data if source is None else source.path
     place, library = PrivateFolder(), library_of(data)
-    into = folder or Path(place.name)
+    into = Path(place.name if folder is None else folder)
     with as_file(data, "new: argument 'data'", name) as given, reading(given):
         path = given if folder and isinstance(data, str | Path) else into / given.name
         if path != given:
             shutil.copyfile(given, path)
-    options, memory, tables = dict(arguments), InMemory(place, {}, absolute=True), InMemory(None, {}, absolute=True)
-    hierarchies = {
-        column: Path(tables.hierarchy_file(column, each)) for column, each in (options.pop("hierarchies") or {}).items()
-    }
-    population, names = options["population"], options["names"]
-    options |= {
-        "quasi_identifier": options.pop("quasi_identifiers"),
-        "person": key_columns(options["person"]),
-        "population": None if population is None else str(memory.plain(population, "population.recipe")),
-        "names": None if names is None else Path(names),
-    }
-    draft = draft_scenario(path, into, DraftOptions(**options), hierarchies, source=source, progress=progress)
+    memory, tables = InMemory(place, {}, absolute=True), InMemory(None, {}, absolute=True)
+    read_with = DraftOptions() if source is None else source.options
+    options = DraftOptions(
+        quasi_identifier=quasi_identifiers,
+        only_named=only_named,
+        drop=drop,
+        population=None if population is None else str(memory.plain(population, "population.recipe")),
+        benefit=benefit,
+        loss=loss,
+        gain=gain,
+        cost=cost,
+        encoding=encoding or read_with.encoding,
+        merge=merge,
+        age_on=age_on,
+        person=key_columns(person),
+        one_row_per_person=one_row_per_person,
+        unmatched_unique=unmatched_unique,
+        names=None if names is None else Path(names),
+        sheet=sheet or read_with.sheet,
+    )
+    files = {column: Path(tables.hierarchy_file(column, each)) for column, each in (hierarchies or {}).items()}
+    draft = draft_scenario(path, into, options, files, source=source, progress=progress)
     draft.write(into)
     if folder is None:
         keep_private(into)
-    return DraftedScenario(draft, arguments, folder, place, library)
+    return DraftedScenario(draft, into, place, library)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name
+from reidsim.engine.batch.design import at_point
+from reidsim.engine.scenario import Scenario
 from reidsim.scenarios.kind import kind_of
 from reidsim.web.parts import LANGUAGES, frame, language, t
 from reidsim.web.session import SCENARIO, Session
@@ -36,10 +38,10 @@ class Browsers:
     """The sessions of all browsers, by their cookie; one session of all, if it is in a folder of the user."""
 
     def __init__(self) -> None:
-        self._scenario: Any = None
-        self._shared: Session | None = None
+        self._scenario: Scenario | None = None
+        # The session in a folder of the user has the name "".
         self._sessions: dict[str, Session] = {}
-        self._open = ExitStack()
+        self._folders = ExitStack()
 
     def offer(self, scenario: Any = None, folder: Path | None = None) -> None:
         """Close all sessions; new ones begin with a scenario, with the folder of an earlier session, or empty.
@@ -52,32 +54,28 @@ class Browsers:
         self.close()
         if scenario is not None:
             kind_of(scenario.scenario).policies_of(scenario.scenario)
-        self._scenario, self._shared = scenario, None
+        self._scenario = scenario and Scenario.load(at_point(scenario, {}))
         if folder is not None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(folder.iterdir()) and not any((folder / name).exists() for name in (SCENARIO, "uploads")):
                 expected = f"an empty folder, or one with {SCENARIO}"
                 raise InputError("not the folder of a session", source=folder, expected=expected)
-            self._shared = self._opened(folder.resolve())
+            self._sessions[""] = Session(folder.resolve())
 
     def session_of(self, browser: str) -> Session:
         """Return the session of a browser, named by its cookie; a new one at its first request."""
-        if self._shared is None and browser not in self._sessions:
+        name = "" if "" in self._sessions else browser
+        if name not in self._sessions:
             place = TemporaryDirectory(prefix="reidsim-desk-", ignore_cleanup_errors=True)
-            self._sessions[browser] = self._opened(Path(self._open.enter_context(place)))
-            if self._scenario is not None:
-                self._sessions[browser].start(self._scenario)
-        return self._shared or self._sessions[browser]
-
-    def _opened(self, folder: Path) -> Session:
-        session = Session(folder)
-        self._open.callback(session.close)
-        return session
+            self._sessions[name] = Session(Path(self._folders.enter_context(place)), self._scenario)
+        return self._sessions[name]
 
     def close(self) -> None:
         """End all sessions, and remove their temporary folders."""
+        for session in self._sessions.values():
+            session.is_closed = True
         self._sessions.clear()
-        self._open.close()
+        self._folders.close()
 
 
 BROWSERS = Browsers()

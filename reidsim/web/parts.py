@@ -6,7 +6,6 @@ import base64
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -19,7 +18,6 @@ from solara.lab import use_task
 
 from reidsim.core.errors import InputError
 from reidsim.core.files import read_toml
-from reidsim.core.wording import Measure
 from reidsim.engine.exploration import Superseded
 from reidsim.figures import style
 from reidsim.web.session import Session
@@ -84,15 +82,9 @@ def said(section: str, content: str) -> dict[str, str]:
     return {"text": content, "lang": "en"}
 
 
-def policy_name(policy: str) -> str:
-    """Return the displayed name of a policy in the language of the page."""
-    return said("policies", style.policy_name(policy))["text"]
-
-
-def worded(measure: Measure) -> Measure:
-    """Return a measure with label and definition in the language of the page."""
-    label, definition = (said("measures", each)["text"] for each in (measure.label, measure.definition))
-    return replace(measure, label=label, definition=definition)
+def policy_name(name: str) -> str:
+    """Return the displayed name of a policy, or the label or definition of a measure, in the language of the page."""
+    return said("names", style.policy_name(name))["text"]
 
 
 def _vue(name: str) -> Callable[..., Any]:
@@ -114,9 +106,9 @@ def options(values: Mapping[str, str] | Sequence[str]) -> list[dict[str, str]]:
     return [{"value": value, "label": label} for value, label in labels.items()]
 
 
-def text(content: str, look: str = "", tag: str = "p") -> None:
-    """Show a text of the package as one HTML element; `look` is its CSS class, such as ``"warning"``."""
-    _element(said("sentences", content), look, tag)
+def text(content: str, look: str = "") -> None:
+    """Show a text of the package as a paragraph; `look` is its CSS class, such as ``"verdict"``."""
+    _element(said("sentences", content), look)
 
 
 def _element(content: Mapping[str, str], look: str, tag: str = "p") -> None:

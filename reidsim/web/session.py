@@ -24,7 +24,6 @@ from reidsim.core.validation import toml_text
 from reidsim.drafts.draft import UndecidedPersonError
 from reidsim.drafts.preview import FilePreview, preview
 from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, PERSON, QUASI, roles_of
-from reidsim.engine.batch.design import at_point
 from reidsim.engine.exploration import Superseded, one_game
 from reidsim.engine.results import RunResult, keep_private
 from reidsim.engine.scenario import Scenario
@@ -56,6 +55,8 @@ class Session:
     ----------
     folder : Path
         Folder of the session, which exists.
+    scenario : Scenario, optional
+        Scenario to begin with, at step *Game*; by default, that of the folder, if there is one.
 
     Attributes
     ----------
@@ -69,21 +70,26 @@ class Session:
         Name of the step at which the page opens.
     undecided : tuple of str
         Identifiers of which one may be the person key, if the user has to decide.
+    is_closed : bool
+        Whether computations are stopped, because the session has ended.
     progress : solara.Reactive
         Activity that reads the file, with its steps done and in total.
     changes : deque
         Changes that wait, each with the key of its control; they are made one after the other, under `changing`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, scenario: Scenario | None = None) -> None:
         self.folder = folder
         # The page follows this object, so that it is the same for every file.
         self.progress: solara.Reactive[tuple[str, float, float]] = solara.reactive(("", 0.0, 1.0))
         self.changes: deque[tuple[str, Callable[[], object]]] = deque()
         self.changing = threading.Lock()
         self._begin()
-        if (folder / SCENARIO).is_file():
-            self.open(Scenario.load(folder / SCENARIO))
+        if scenario is not None:
+            self._open(scenario)
+            self.first_step = "game"
+        elif (folder / SCENARIO).is_file():
+            self._open(Scenario.load(folder / SCENARIO))
         else:
             for path in sorted(folder.glob("uploads/[!.]*"))[:1]:
                 self.take(path)
@@ -101,7 +107,7 @@ class Session:
         self.first_step, self.is_closed = "file", False
         self.warnings: tuple[str, ...] = ()
 
-    def open(self, scenario: Scenario) -> None:
+    def _open(self, scenario: Scenario) -> None:
         """Begin with a scenario; without a file of records that drafts read, it has the step *Game* alone."""
         self.scenario, self.first_step = scenario, "game"
         content, path = scenario.content, kind_of(scenario.scenario).release_file(scenario.scenario)
@@ -110,11 +116,6 @@ class Session:
             with suppress(InputError):
                 self.source = preview(scenario.folder / path, encoding=encoding or "utf-8", sheet=sheet)
                 self.drafted, self.first_step = self._drafted(self.roles(), self._recipe), "columns"
-
-    def start(self, scenario: Scenario) -> None:
-        """Begin with a scenario, as a single run, at step *Game*."""
-        self.open(at_point(Scenario.load(scenario), {}))  # type: ignore[arg-type]
-        self.first_step = "game"
 
     @property
     def required(self) -> Scenario:
@@ -458,10 +459,6 @@ class Session:
     def written(self) -> list[str]:
         """Return the paths of the files to hand over, relative to the folder."""
         return [str(path.relative_to(self.folder)) for path in sorted(self.folder.glob("shared/*"))]
-
-    def close(self) -> None:
-        """Stop the computations of the session."""
-        self.is_closed = True
 
     def remove(self) -> None:
         """Remove the files of the session, and begin again."""

@@ -56,8 +56,7 @@ def test_fixed_texts_of_the_package_are_translated(session, code):
     kind, words = kind_named("tables"), [*NAMES.ranks, *identifiers._STRONG, *identifiers._WEAK]
     measures = [text for each in (*kind.measures, *kind.measures_of_people) for text in (each.label, each.definition)]
     texts = {
-        "policies": [policy.label for policy in kind.policies.values()],
-        "measures": measures,
+        "names": [*(policy.label for policy in kind.policies.values()), *measures],
         "types": get_args(Kind),
         "reasons": [*words, *session.columns()["why"]],
         "sentences": [session.drafted.unit, "column 'n' is left out: free text, which may name people"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from functools import cache
 from html import escape, unescape
 from pathlib import Path
 from unicodedata import bidirectional
@@ -20,6 +19,7 @@ _TABLE, _ROW, _CELL = (
     re.compile(pattern, re.DOTALL)
     for pattern in (r"<table>.*?</table>", r"<tr>(.*?)</tr>", r"<t[hd]\b.*?>(.*?)</t[hd]>")
 )
+_FONTS = f"{matplotlib.get_data_path()}/fonts/ttf"
 # Parts for the screen alone, which are the last, and the looks of the screen.
 _FOR_THE_SCREEN = re.compile(r'<h2 [^>]*class="screen".*(?=</body>)|<style>.*?</style>', re.DOTALL)
 # Number of characters from which a text does not make its column wider, and those of the padding.
@@ -63,25 +63,14 @@ def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
         '<span class="definition">', '<br/><span class="definition">'
     )
     printed = printed.replace("</head>", style).replace("</body>", end)
-    signs = sorted(set(unescape(re.sub("<[^>]*>", "", printed))))
-    for sign in signs:
-        if not (sign.isspace() or ord(sign) in _characters()) or bidirectional(sign) in ("R", "AL"):
+    fonts = [get_font(f"{_FONTS}/DejaVuSans{name}.ttf").get_charmap() for name in ("", "-Bold", "Mono")]
+    for sign in sorted(set(unescape(re.sub(r"<[^>]*>|\s", "", printed)))):
+        if bidirectional(sign) in ("R", "AL") or not all(ord(sign) in font for font in fonts):
             expected, hint = "Latin, Greek or Cyrillic letters", "print the HTML report with a browser"
             raise UnprintableError("no PDF: the fonts lack a character", found=sign, expected=expected, hint=hint)
     buffer = io.BytesIO()
-    pisa.CreatePDF(printed, dest=buffer, path=f"{_fonts()}/report.html", encoding="utf-8")
+    pisa.CreatePDF(printed, dest=buffer, path=f"{_FONTS}/report.html", encoding="utf-8")
     return buffer.getvalue()
-
-
-def _fonts() -> str:
-    return f"{matplotlib.get_data_path()}/fonts/ttf"
-
-
-@cache
-def _characters() -> frozenset[int]:
-    """Return the codes of the characters in all fonts of the PDF."""
-    fonts = [get_font(f"{_fonts()}/DejaVuSans{name}.ttf") for name in ("", "-Bold", "Mono")]
-    return frozenset.intersection(*(frozenset(font.get_charmap()) for font in fonts))
 
 
 def _with_widths(found: re.Match[str]) -> str:

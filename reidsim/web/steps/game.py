@@ -22,7 +22,7 @@ from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import once_each
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.parts import Panel, html, language, picture, policy_name, text, worded
+from reidsim.web.parts import Panel, html, language, picture, policy_name, text
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
@@ -163,7 +163,7 @@ def _ReadBack(session: Session, panel: Panel, result: RunResult) -> None:  # noq
     releases, shown = found or (None, "")
     html(shown)
     panel.text("measures", "title")
-    html(measures_table(result.summary, result.manifest["content"], policy_name, worded), language.value)
+    html(measures_table(result.summary, result.manifest["content"], policy_name), language.value)
     with solara.Div(classes=["desk-figures"]):
         for each in drawn or ():
             html(each)

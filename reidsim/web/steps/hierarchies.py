@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
 import solara
 
-from reidsim.core.errors import InputError
-from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.hierarchy import Hierarchy, whole_numbers
 from reidsim.web.parts import Panel, tree
 from reidsim.web.session import Session
 from reidsim.web.steps.file import show_upload
@@ -69,7 +68,7 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
         "merge": lambda each, _: each.regroup(level, merged, given["name"] or " or ".join(groups)),
         "move": lambda each, _: each.regroup(level, values, to),
         "drop": lambda each, sent: each.regroup(level, [sent["value"]], sent["to"]),
-        "cut": lambda each, _: each.cut(level, _whole_numbers(given["points"])),
+        "cut": lambda each, _: each.cut(level, whole_numbers(each.attribute, given["points"].split(","))),
     }
 
     def change(key: str, value: Any) -> None:
@@ -104,17 +103,3 @@ def _groups(panel: Panel, found: pd.DataFrame, level: int) -> list[dict[str, Any
         note = panel.t("group_note", values=f"{values:,}", records=f"{people:,}")
         groups.append({"label": label, "note": note, "values": shown})
     return groups
-
-
-def _whole_numbers(written: str) -> Sequence[int]:
-    """Return the whole numbers in a text, which are separated by commas.
-
-    Raises
-    ------
-    InputError
-        If a part of the text is none.
-    """
-    try:
-        return [int(part) for part in written.split(",")]
-    except ValueError:
-        raise InputError("not whole numbers", found=written, expected="numbers such as 0, 18, 65") from None
