@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -302,42 +302,29 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
 
 
 @dataclass(frozen=True, eq=False)
-class DraftedScenario:
+class DraftedScenario(Draft):
     """Drafted scenario: quasi-identifiers, hierarchies and a scenario that can be run.
 
     Created by `new`. The files are in a private temporary folder that is deleted with the object; `save` copies them.
 
     Parameters
     ----------
-    draft : Draft
-        Columns found, quasi-identifiers and files of the draft.
     folder : Path
         Folder of the files.
     library : str
         Library of the table of records, such as ``polars``.
     """
 
-    draft: Draft
     folder: Path
     _place: PrivateFolder = field(repr=False)
     library: str = "pandas"
 
     @property
-    def name(self) -> str:
-        """Name of the scenario."""
-        return self.draft.name
-
-    @property
     def text(self) -> str:
         """Text of the scenario file, in TOML."""
-        return self.draft.files[self.draft.scenario_file]
+        return self.files[self.scenario_file]
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Problems that the user should review before using the draft."""
-        return self.draft.warnings
-
-    @property
+    @cached_property
     def columns(self) -> pd.DataFrame:
         """Table of text with one row per column of the records.
 
@@ -345,23 +332,15 @@ class DraftedScenario:
         value), ``use`` and ``why`` (reason for the use), ``role`` (quasi-identifier, person key, household key, weight,
         direct identifier, or left out), and ``singled_out`` (share of people who are the only ones with a value).
         """
-        rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
-        roles = [self.draft.role_of(profile) for profile in self.draft.profiles]
-        shares = [f"{share:.4f}" for share in self._singled_out()]
-        return pd.DataFrame(rows[1:], columns=rows[0]).assign(role=roles, singled_out=shares)
-
-    def _singled_out(self) -> list[float]:
-        frame, person = self.draft.source.frame, self.draft.person
-        if not person:
-            return [list(each.rows.values()).count(1) / len(frame) for each in self.draft.profiles]
-        of_row = frame.groupby(person, sort=False).ngroup().to_numpy(dtype=np.int64)
-        codes = numbered(frame).values()
-        return [people_singled_out([column], of_row) / (int(of_row.max()) + 1) for column in codes]
-
-    @property
-    def unit(self) -> str:
-        """What counts as a person, rows or the values of a key, and why, in one sentence."""
-        return self.draft.unit
+        table = pd.read_csv(io.StringIO(self.files[COLUMNS_FILE]), dtype=str, keep_default_na=False)
+        frame, people = self.source.frame, self.records
+        singled_out = [list(each.rows.values()).count(1) for each in self.profiles]
+        if self.person:
+            of_row = frame.groupby(self.person, sort=False).ngroup().to_numpy(dtype=np.int64)
+            people = int(of_row.max()) + 1
+            singled_out = [people_singled_out([column], of_row) for column in numbered(frame).values()]
+        roles = [self.role_of(profile) for profile in self.profiles]
+        return table.assign(role=roles, singled_out=[f"{number / people:.4f}" for number in singled_out])
 
     def revise(self, scenario: Scenario, roles: Mapping[str, str]) -> Scenario:
         """Return an edited scenario with the quasi-identifiers and the population of this draft, and other roles.
@@ -413,13 +392,13 @@ class DraftedScenario:
     def values_of(self, name: str, section: Mapping[str, Any]) -> list[str]:
         """Return the values that the hierarchy of an attribute has to cover, given its section of the scenario."""
         column = section.get("column", name)
-        basis = next(each.basis for each in self.draft.choice.chosen if each.profile.name == column)
+        basis = next(each.basis for each in self.choice.chosen if each.profile.name == column)
         return list(dict.fromkeys(section.get("values", {}).get(value, value) for value in basis.rows))
 
     @property
     def scenario(self) -> Scenario:
         """The draft as a scenario, whose files exist as long as the scenario."""
-        loaded = Scenario.load(self.folder / self.draft.scenario_file)
+        loaded = Scenario.load(self.folder / self.scenario_file)
         return replace(loaded, place=self._place, library=self.library)
 
     def run(self, *, progress: Progress | None = None) -> RunResult:
@@ -440,14 +419,14 @@ class DraftedScenario:
             If the folder is not empty or cannot be written.
         """
         write_results(Path(folder), lambda into: shutil.copytree(self.folder, into, dirs_exist_ok=True))
-        return Path(folder) / self.draft.scenario_file
+        return Path(folder) / self.scenario_file
 
     def __repr__(self) -> str:
-        names = ", ".join(column.profile.name for column in self.draft.choice.chosen)
-        return f"DraftedScenario({self.name!r}: {counted(self.draft.records, 'record')}, {names})"
+        names = ", ".join(column.profile.name for column in self.choice.chosen)
+        return f"DraftedScenario({self.name!r}: {counted(self.records, 'record')}, {names})"
 
     def _repr_html_(self) -> str:
-        size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} strategies per record"
+        size = f"{counted(self.records, 'record')}, {self.choice.strategies:,} strategies per record"
         return _notebook_view(self.name, (), self.columns.to_html(index=False), self.warnings, size=f": {size}")
 
 
@@ -580,7 +559,7 @@ def new(
     draft.write(into)
     if folder is None:
         keep_private(into)
-    return DraftedScenario(draft, into, place, library)
+    return DraftedScenario(**vars(draft), folder=into, _place=place, library=library)
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,10 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         lambda each: panel.act(each["row"], lambda: session.set_role(each["row"], each["value"])),
     )
     panel.text("table_help", "help")
-    roles, draft = session.roles(), drafted.draft
     # A column that has another role than in the draft is no longer left out.
-    warnings = [each for column, each in draft.left_out.items() if roles.get(column, DIRECT) == DIRECT]
-    if warnings or draft.notes:
+    roles, left_out = session.roles(), drafted.left_out.items()
+    warnings = [warning for name, warning in left_out if roles.get(name, DIRECT) == DIRECT]
+    if lines := (*warnings, *drafted.notes):
         panel.text("review", "title")
-        bullets([*warnings, *draft.notes])
+        bullets(lines)
     panel.form([panel.button("go", main=True)], lambda *_: go("hierarchies"))
