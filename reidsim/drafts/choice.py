@@ -73,8 +73,7 @@ SET_ADVICE = (
     "split it into columns with one value per cell, such as yes or no, and name the columns that outsiders may know"
 )
 # Reasons why a column that others may know is not chosen.
-_NOT_NEEDED = "outsiders may know this column, but the draft has enough quasi-identifiers"
-_NOT_NAMED = "outsiders may know this column, but it is not named as a quasi-identifier"
+_NOT_NEEDED = "outsiders may know this column, but other quasi-identifiers are chosen"
 _NOT_KNOWN = "nothing in its name or values suggests that outsiders know it"
 _TELLING = ("whole number", "date", "code", "category")
 _UNUSABLE = {"empty": "no value", "constant": "one value for all", "free text": "free text, which may name people"}
@@ -535,8 +534,7 @@ def choose(
         # Do not suggest a column that identifies most people unless it has a concept that others may know.
         name, rows = profile.name, profile.rows
         why = "" if profile.hint else why_values_identify(name, list(rows), list(rows.values()))
-        known = _NOT_NAMED if options.only_named else _NOT_NEEDED
-        left_out[name] = f"it could identify most people: {why}" if why else known if profile.hint else _NOT_KNOWN
+        left_out[name] = f"it could identify most people: {why}" if why else _NOT_NEEDED if profile.hint else _NOT_KNOWN
         possible += [] if why else [name]
     columns.sort(key=lambda column: list(frame).index(column.profile.name))
     return Choice(tuple(columns), left_out, tuple(possible), cells)

@@ -99,9 +99,10 @@ class Draft:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Problems that the user should review before using the draft."""
-        left_out, unit = [*self.left_out.values()], [self.unit] if self.person else []
-        more = [f"{len(left_out) - _MOST_TOLD} more columns are left out: see {COLUMNS_FILE}"]
-        return (*unit, *left_out[:_MOST_TOLD], *(more if len(left_out) > _MOST_TOLD else []), *self.notes)
+        left_out = list(self.left_out.values())
+        if more := left_out[_MOST_TOLD:]:
+            left_out[_MOST_TOLD:] = [f"{len(more)} more columns are left out: see {COLUMNS_FILE}"]
+        return (*([self.unit] if self.person else []), *left_out, *self.notes)
 
     def role_of(self, profile: ColumnProfile) -> str:
         """Return the role of a column in the draft.
@@ -398,8 +399,7 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 def _left_out(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequence[str]) -> dict[str, str]:
     """Return a warning about each column that is left out although a decision about it is needed, by column.
 
-    They are, in this order, columns that outsiders may know, columns with several values in a cell, and direct
-    identifiers.
+    They are columns that outsiders may know, columns with several values in a cell, and then direct identifiers.
 
     Parameters
     ----------
@@ -410,17 +410,18 @@ def _left_out(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
     dropped : sequence of str
         Names of columns that the user dropped. Only direct identifiers among them have a warning.
     """
-    known, several, direct = dict[str, str](), dict[str, str](), dict[str, str]()
-    for profile in [profile for profile in profiles if profile.name not in choice.names]:
-        left_out = f"column {profile.name!r} is left out"
+    found = dict[str, str]()
+    left_out = [profile for profile in profiles if profile.name not in choice.names]
+    for profile in sorted(left_out, key=lambda each: each.is_direct):
+        named = f"column {profile.name!r} is left out"
         if profile.is_direct:
-            direct[profile.name] = f"{left_out}: direct identifier, {profile.reason}"
+            found[profile.name] = f"{named}: direct identifier, {profile.reason}"
         elif profile.kind == "set" and profile.name not in dropped:
             example = f"each cell holds several values, such as {profile.example!r:.40}"
-            several[profile.name] = f"{left_out}: {example}; to use it, {SET_ADVICE}"
+            found[profile.name] = f"{named}: {example}; to use it, {SET_ADVICE}"
         elif profile.hint and profile.hint.role == "known" and profile.name not in (*dropped, *choice.possible):
-            known[profile.name] = f"{left_out}: {choice.left_out[profile.name]}"
-    return known | several | direct
+            found[profile.name] = f"{named}: {choice.left_out[profile.name]}"
+    return found
 
 
 def _notes_of_values(profiles: Sequence[ColumnProfile], choice: Choice) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import ModuleType
 from typing import Any
 
 import solara
@@ -23,13 +22,7 @@ from reidsim.web.steps import columns, file, game, hierarchies, share
 
 _STYLESHEET = Path(__file__).with_suffix(".css")
 # The steps, in the order of the page.
-STEPS: dict[str, ModuleType] = {
-    "file": file,
-    "columns": columns,
-    "hierarchies": hierarchies,
-    "game": game,
-    "share": share,
-}
+STEPS = {"file": file, "columns": columns, "hierarchies": hierarchies, "game": game, "share": share}
 # Largest file that a browser may send, in bytes.
 MOST_BYTES = 4 * 2**30
 
@@ -143,17 +136,14 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
     step, set_step = solara.use_state(session.first_step)
     # The number of changes of the session: solara shows a step again only if an argument differs.
     version, set_version = solara.use_state(0)
-    reasons = closed(session)
     solara.Title(t("frame.title"))
     solara.Style(_STYLESHEET)
-    shown = [
-        {"key": key, "label": t(f"{key}.step"), "open": key not in reasons, "note": reasons.get(key, "")}
-        for key in STEPS
-    ]
+    texts = {key: t(f"frame.{key}") for key in ("title", "language", "language_help", "steps", "skip")}
+    steps = [{"key": key, "label": t(f"{key}.step")} for key in STEPS]
+    languages = {"language": language.value, "languages": LANGUAGES}
     with solara.Div(classes=["desk"]):
-        texts = {key: t(f"frame.{key}") for key in ("title", "language", "language_help", "steps", "skip")}
         frame(
-            shown={"texts": texts, "steps": shown, "step": step, "language": language.value, "languages": LANGUAGES},
+            shown={"texts": texts, "steps": steps, "step": step, "closed": closed(session), **languages},
             event_send=lambda sent: language.set(sent["language"]) if "language" in sent else set_step(sent["step"]),
         )
         with solara.v.Html(tag="main", attributes={"id": "desk-step", "tabindex": "-1"}):

@@ -63,8 +63,7 @@ def serve(
         from reidsim.figures.style import own_settings
         from reidsim.web.guard import Guard
 
-        files = Route("/desk/files/{name:path}", exchange, methods=["GET", "POST"])
-        starlette.app.router.routes.insert(0, files)
+        starlette.app.router.routes.insert(0, Route("/desk/files/{name:path}", exchange, methods=["GET", "POST"]))
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
         started(guard.address)
         try:

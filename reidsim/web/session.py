@@ -169,7 +169,7 @@ class Session:
     def decide(self, **person: Any) -> None:
         """Draft the scenario of the file that was read, if it is decided by an option of `new` who a person is."""
         try:
-            self.drafted = new(present(self.source), folder=self._place_for_draft(), **person)
+            self.drafted = self._new(**person)
         except UndecidedPersonError as error:
             self.undecided = tuple(error.columns)
             return
@@ -201,11 +201,11 @@ class Session:
         # A result of the earlier scenario is no longer needed.
         self._newest += 1
 
-    def _place_for_draft(self) -> Path:
-        """Return a new folder, so that no file is changed that an earlier scenario names."""
+    def _new(self, **options: Any) -> DraftedScenario:
+        """Draft the scenario of the file in a new folder, so that no file is changed that an earlier one names."""
         place = self.folder / "drafts"
         place.mkdir(exist_ok=True)
-        return Path(tempfile.mkdtemp(dir=place))
+        return new(present(self.source), folder=tempfile.mkdtemp(dir=place), **options)
 
     def roles(self) -> dict[str, str]:
         """Return the role of each column that has one in the scenario, by column."""
@@ -245,14 +245,12 @@ class Session:
 
     def _drafted(self, roles: Mapping[str, str], recipe: str | None) -> DraftedScenario:
         person = [name for name, role in roles.items() if role == PERSON]
-        return new(
-            present(self.source),
+        return self._new(
             quasi_identifiers=[name for name, role in roles.items() if role == QUASI],
             only_named=True,
             person=person or None,
             one_row_per_person=not person,
             population=recipe,
-            folder=self._place_for_draft(),
         )
 
     def columns(self) -> pd.DataFrame:
@@ -441,9 +439,8 @@ class Session:
         InputError
             If a limit is exceeded; earlier files then stay.
         """
-        report = {**self.signature, "break_even": False}
-        report.pop("policy", None)
-        with TemporaryDirectory(dir=self.folder) as place:
+        report = {key: value for key, value in self.signature.items() if key != "policy"} | {"break_even": False}
+        with TemporaryDirectory(prefix=".share-", dir=self.folder) as place:
             unfinished, shared = Path(place) / "shared", self.folder / "shared"
             # Unlike `solve`, this run is not stopped by what the page shows meanwhile.
             shown = self.holding(one_game(self.required))

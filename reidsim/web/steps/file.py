@@ -49,9 +49,8 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
 
     panel.busy(panel.pending, "reading")
     if panel.pending:
-        activity, done, total = session.progress.value
-        label = said("sentences", activity)["text"] or panel.t("reading")
-        bar = {"max": str(total), "value": str(done), "aria-label": label}
+        _, done, total = session.progress.value
+        bar = {"max": str(total), "value": str(done), "aria-label": panel.t("reading")}
         solara.HTML(tag="progress", attributes=bar, classes=["desk-progress"])
     if session.undecided:
         people = {"": panel.t("choose"), **{name: name for name in session.undecided}, "-": panel.t("one_row")}
@@ -74,8 +73,6 @@ def _show_file(panel: Panel, found: FilePreview) -> None:
     if found.is_text:
         form = panel.t("as_text", encoding=found.encoding, delimiter=panel.t(_DELIMITERS[found.delimiter]))
     panel.text("read_as", name=found.path.name, format=form)
-    if found.decimal:
-        panel.text("decimal", decimal=found.decimal)
     for name, order in found.dates.items():
         panel.text("dates", column=name, order=said("reasons", order)["text"])
     rows = found.frame[:_ROWS].to_numpy().tolist()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-import pandas as pd
 import solara
 
 from reidsim.releases.hierarchy import Hierarchy, whole_numbers
@@ -51,15 +50,14 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     levels = found.groupby("level")
     sizes = [levels["group"].nunique(), levels["people"].min(), levels["people"].max()]
     rows = [[level, *(f"{each[level]:,}" for each in sizes)] for level in range(len(sizes[0]))]
-    panel.table(
-        panel.t("levels", column=name), [panel.t(key) for key in ("level", "groups", "smallest", "largest")], rows
-    )
+    header = [panel.t(key) for key in ("level", "groups", "smallest", "largest")]
+    panel.table(panel.t("levels", column=name), header, rows)
     last = len(rows) - 1
     if last < 2:
         panel.text("nothing_to_edit")
         return
     first = next((level for level in range(1, last) if sizes[0][level] <= _MOST_GROUPS), last - 1)
-    given = {"level": first, "groups": (), "values": (), "name": "", "points": "", **state.value}
+    given = {"level": first, "groups": [], "values": [], "name": "", "points": "", **state.value}
     level, groups, values = min(int(given["level"]), last - 1), given["groups"], given["values"]
     labels = found.loc[found["level"] == level, "group"].tolist()
     to, below = given.get("to", labels[0]), found[found["level"] == level - 1]
@@ -74,13 +72,17 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     def change(key: str, value: Any) -> None:
         if key in edits:
             panel.act(key, lambda: session.edit_hierarchy(name, lambda each: edits[key](each, value)))
-        state.set({"level": level} if key in edits else {**given, key: value})
+        # Check boxes of the tree add a label to the chosen ones, or remove it.
+        changed = sorted(set(given[key]) ^ {value}) if key in ("groups", "values") else value
+        state.set({"level": level} if key in edits else {**given, key: changed})
 
     panel.form([panel.select("level", str(level), [str(each) for each in range(1, last)])], change)
     panel.text("tree_help", "help")
-    shown = {"label": panel.t("tree", level=level), "chosen": groups, "values": values}
+    notes = {key: panel.t(key, values="{values}", records="{records}") for key in ("group_note", "records")}
+    few = below.groupby("above").head(_MOST_VALUES)
+    shown = {"groups": found[found["level"] == level].to_dict("records"), "below": few.to_dict("records")}
     tree(
-        shown={**shown, "groups": _groups(panel, found, level)},
+        shown={"label": panel.t("tree", level=level), "chosen": groups, "values": values, **notes, **shown},
         event_send=lambda sent: change(sent["key"], sent["value"]),
     )
     fields = [
@@ -92,14 +94,3 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     if all(map(str.isdecimal, filter(None, found.loc[found["level"] == 0, "group"]))):
         fields += [panel.field("points", given["points"]), panel.button("cut", disabled=not given["points"])]
     panel.form(fields, change, "edit")
-
-
-def _groups(panel: Panel, found: pd.DataFrame, level: int) -> list[dict[str, Any]]:
-    """Return the groups of a level, each with the groups of the level below, for ``tree.vue``."""
-    below, groups = found[found["level"] == level - 1], []
-    for label, values, people in found.loc[found["level"] == level, ["group", "values", "people"]].to_numpy():
-        inside = below.loc[below["above"] == label, ["group", "people"]].to_numpy()[:_MOST_VALUES]
-        shown = [{"label": value, "note": panel.t("records", records=f"{own:,}")} for value, own in inside]
-        note = panel.t("group_note", values=f"{values:,}", records=f"{people:,}")
-        groups.append({"label": label, "note": note, "values": shown})
-    return groups

@@ -27,13 +27,14 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
     if joint is not None:
         panel.frame(panel.t("joint"), joint.assign(allowed=~joint["too_many"]).drop(columns="too_many"))
     names = {"": panel.t("choose"), **{name: policy_name(name) for name in kind_of(scenario).policies_of(scenario)}}
-    policy = signature.get("policy", recommended)
+    # The scenario may no longer have the chosen policy.
+    policy = next(each for each in (signature.get("policy"), recommended) if each in names)
 
     def change(key: str, value: str) -> None:
         panel.act(key, lambda: session.write_release(policy) if key == "write" else session.sign(key, value))
 
     fields = [
-        panel.select("policy", policy if policy in names else recommended, names),
+        panel.select("policy", policy, names),
         *(panel.field(key, signature.get(key, "")) for key in _SIGNATURE),
         panel.button("write", main=True, disabled=not policy or pending or panel.pending),
     ]
@@ -55,9 +56,8 @@ def _show_kept(panel: Panel, session: Session) -> None:
         name, kept, why = column["column"], column["role"] != LEFT_OUT, {}
         keep = {"key": "share", "input": "checkbox", "value": kept, "label": panel.t("keep_column", column=name)}
         if kept:
-            reason, label = sections.get(name, {}).get("reason", ""), panel.t("reason_of", column=name)
-            example = panel.t("reason_example")
-            why = {"key": "reason", "input": "text", "value": reason, "label": label, "placeholder": example}
+            about = {"label": panel.t("reason_of", column=name), "placeholder": panel.t("reason_example")}
+            why = {"key": "reason", "input": "text", "value": sections.get(name, {}).get("reason", ""), **about}
         rows.append([name, {**keep, "error": panel.problem(name)}, why, column["singled_out"]])
     panel.text("kept", "title")
     panel.text("kept_intro")
