@@ -114,6 +114,7 @@ def test_a_draft_changes_roles_without_reading_the_file_again(tmp_path, monkeypa
     # The number of a person is the person's alone; two people have the same rare diagnosis.
     assert columns["singled_out"][["Versichertennummer", "Diagnose"]].tolist() == ["1.0000", "0.0000"]
     assert "400 people" in draft.unit
+    assert not any("'Versichertennummer' is left out" in warning for warning in draft.warnings)
     changed = reidsim.new(draft.source, folder=tmp_path, drop=["Geschlecht"], one_row_per_person=True)
     assert changed.columns.set_index("column")["role"]["Geschlecht"] == "left out"
     assert changed.unit == "2,000 rows: each row is a person (as declared)"

@@ -203,6 +203,19 @@ def test_the_limit_is_not_that_of_the_policy_itself(opened, tmp_path):
     page.see("not written: under policy 'k-anonymity' the risk of", "expected at most 0.09091 (1 in 11)")
 
 
+def test_the_review_of_columns_follows_their_roles(opened):
+    page = opened("desk")
+    page.click("Try an example")
+    page.see("First 20 rows")
+    page.click("Columns")
+    page.see("column 'name' is left out: direct identifier")
+    assert "column 'patient_id' is left out" not in page.text
+    page.role("name", "kept")
+    until(lambda: "column 'name' is left out" not in page.text, "the column in another role")
+    page.role("patient_id", "left out")
+    page.see("column 'patient_id' is left out", "750 rows: each row is a person (as declared)")
+
+
 def test_the_keyboard_alone_leads_from_a_file_to_a_signed_report(opened, tmp_path):
     """The entries of the signature stay when the step is left, and when the browser is closed."""
     from selenium.webdriver.common.keys import Keys
