@@ -23,7 +23,7 @@ from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.preview import FilePreview
 from reidsim.drafts.profile import ColumnProfile, Names, rows_with
-from reidsim.drafts.roles import DIRECT, HOUSEHOLD, LEFT_OUT, PERSON, QUASI, WEIGHT
+from reidsim.drafts.roles import DIRECT, HOUSEHOLD, LEFT_OUT, PERSON, QUASI, WEIGHT, release_keys
 from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.kind import Progress, keys_of_records
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -236,7 +236,7 @@ def draft_scenario(
         delimiter=source.delimiter if source.is_text else ",",
         # The population by name, or by the path of its recipe relative to the draft folder.
         population=options.population if recipe is None or bundled else _path_from(folder, recipe),
-        keys=keys.keys,
+        keys=release_keys(roles),
         weight=weight,
         weighted=0 if weight is None else weighted[weight].astype(float).sum(),
         search_is_short=keys.n_people * (keys.n_people + choice.strategies) <= MOST_SEARCHED,

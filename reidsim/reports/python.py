@@ -346,7 +346,7 @@ class DraftedScenario(Draft):
         """Return an edited scenario with the quasi-identifiers and the population of this draft, and other roles.
 
         Other values of the scenario stay, such as hierarchies. With another population, hierarchies in files stay if
-        they have all of its values.
+        they have all of its values. Hierarchies that are added are files in the folder of this draft.
 
         Parameters
         ----------
