@@ -25,8 +25,6 @@ from reidsim.web.session import Session
 _HERE = Path(__file__).parent
 # Languages of the page, by code; each has a file of strings.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
-# A change by the user: the fields depend on the component, such as key and value of a field.
-Change = Mapping[str, Any]
 
 T = TypeVar("T")
 
@@ -288,7 +286,7 @@ class Panel:
         title: str,
         header: Sequence[str],
         rows: Sequence[Sequence[object]],
-        change: Callable[[Change], None] = lambda change: None,
+        change: Callable[[Mapping[str, Any]], None] = lambda change: None,
     ) -> None:
         """Show a table; the first cell of a row is its name.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -18,7 +19,7 @@ import pandas as pd
 import solara
 
 from reidsim.core.errors import InputError
-from reidsim.core.files import plain_name, read_toml
+from reidsim.core.files import plain_name, read_toml, unfinished_beside
 from reidsim.core.tables import sniff_delimiter
 from reidsim.core.validation import toml_text
 from reidsim.drafts.draft import UndecidedPersonError
@@ -428,8 +429,9 @@ class Session:
 
     def sign(self, key: str, value: str) -> None:
         """Write an entry of the signature, or the policy of the release to write (key ``policy``)."""
-        (self.folder / SIGNATURE).write_text(toml_text({**self.signature, key: value}), encoding="utf-8")
-        keep_private(self.folder)
+        path, text = self.folder / SIGNATURE, toml_text({**self.signature, key: value})
+        # The page may read the file at the same time.
+        os.replace(unfinished_beside(path, lambda name: Path(name).write_text(text, encoding="utf-8")), path)
 
     def write_release(self, policy: str) -> None:
         """Run the scenario, and write the released file with its report, which has the signature.
