@@ -159,6 +159,27 @@ class Page:
     def role(self, column, role):
         self.select(f"select[aria-label='Role of {column}']", role)
 
+    def rest(self):
+        """Wait until no computation runs."""
+        until(lambda: not any(each.text for each in self.all(".desk-busy")), "the end of computations")
+
+    def press(self, *keys):
+        """Press keys where the focus is."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def tab(self, css):
+        """Press Tab until an element has the focus, and return it."""
+        from selenium.webdriver.common.keys import Keys
+
+        self.rest()
+        for _ in range(300):
+            self.press(Keys.TAB)
+            if self.driver.execute_script("return document.activeElement.matches(arguments[0])", css):
+                return self.driver.switch_to.active_element
+        raise AssertionError(f"no focus by Tab: {css}")
+
     def errors(self):
         return [each.text for each in self.all(".desk-error")]
 

@@ -522,6 +522,15 @@ def test_a_folder_has_everything_that_belongs_to_a_release(run, reidsim_):
     assert reidsim.apply("out/rulebook.csv", "patients.csv").equals(reidsim.apply("again/rulebook.csv", "patients.csv"))
 
 
+def test_a_folder_has_no_pdf_if_its_fonts_lack_a_character(run, reidsim_):
+    code, _, err = reidsim_(
+        "share", "results", "--into", "out", "--policy", "basic", "--accept-risk", "--decider", "\u5f20"
+    )
+    assert (code, Path("out/report.pdf").exists()) == (0, False)
+    assert "no PDF: the fonts lack a character" in " ".join(err.split())
+    assert "\u5f20" in Path("out/report.html").read_text(encoding="utf-8")
+
+
 def test_data_that_was_moved_can_be_named(folder, reidsim_):
     reidsim.run("patients.toml").save("results")
     os.rename("patients.csv", "moved.csv")

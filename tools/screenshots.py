@@ -20,7 +20,7 @@ from PIL import Image
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from desk_driver import Page, Server, until  # noqa: E402
+from desk_driver import Page, Server  # noqa: E402
 
 # Width and largest height of the pictures, in pixels: a computer, and a telephone held upright.
 SIZES = ((1280, 1800), (390, 1800))
@@ -46,7 +46,7 @@ while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace
 
 def shoot(page: Page, path: Path, width: int, height: int) -> None:
     """Write the upper part of the page as a picture with a palette."""
-    until(lambda: not any(each.text for each in page.all(".desk-busy")), "the end of computations")
+    page.rest()
     whole = page.driver.execute_script("return document.documentElement.scrollHeight")
     clip = {"x": 0, "y": 0, "width": width, "height": min(whole, height), "scale": 1}
     taken = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})

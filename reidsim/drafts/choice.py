@@ -73,7 +73,7 @@ SET_ADVICE = (
     "split it into columns with one value per cell, such as yes or no, and name the columns that outsiders may know"
 )
 # Reasons why a column that others may know is not chosen.
-_NOT_NEEDED = "outsiders may know this column, but the draft has enough quasi-identifiers"
+_NOT_NEEDED = "outsiders may know this column, but other quasi-identifiers are chosen"
 _NOT_KNOWN = "nothing in its name or values suggests that outsiders know it"
 _TELLING = ("whole number", "date", "code", "category")
 _UNUSABLE = {"empty": "no value", "constant": "one value for all", "free text": "free text, which may name people"}

@@ -23,6 +23,7 @@ from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.preview import FilePreview
 from reidsim.drafts.profile import ColumnProfile, Names, rows_with
+from reidsim.drafts.roles import DIRECT, HOUSEHOLD, LEFT_OUT, PERSON, QUASI, WEIGHT, release_keys
 from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.kind import Progress, keys_of_records
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -34,13 +35,14 @@ HIERARCHIES = "hierarchies"
 MOST_SEARCHED = 10_000_000
 # Dollars per record, from Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
-# Reasons why columns with another use are not quasi-identifiers.
-_WEIGHT_USE = "sampling weight: the number of people that the record represents"
-_PERSON_USE = "identifies the person: rows with the same value belong to one person"
-_HOUSEHOLD_USE = "identifies the household: people with the same value live together"
-_ROLES = {_WEIGHT_USE: "weight", _PERSON_USE: "person key", _HOUSEHOLD_USE: "household key"}
-# Maximum number of warnings of each type about single columns.
-_MOST_TOLD = 10
+# Reasons why columns with another role are not quasi-identifiers.
+_REASONS = {
+    WEIGHT: "sampling weight: the number of people that the record represents",
+    PERSON: "identifies the person: rows with the same value belong to one person",
+    HOUSEHOLD: "identifies the household: people with the same value live together",
+}
+# Maximum number of warnings about columns that are left out.
+_MOST_TOLD = 20
 # Maximum number of characters in a line of a list of columns.
 _LINE = 120
 
@@ -59,24 +61,30 @@ class Draft:
         Profiles of all columns, in file order.
     choice : Choice
         The quasi-identifiers.
-    warnings : tuple of str
-        Problems that the user should review before using the draft.
+    unit : str
+        What counts as a person, rows or the values of a key, and why, in one sentence.
+    left_out : dict of str to str
+        Warning about each column that is left out although a decision about it is needed, by column.
+    notes : tuple of str
+        Problems of values, weights and the header.
     files : dict of str to str
         Text of each file to write, by path relative to the draft folder.
     source : FilePreview
         The records as read, for further drafts.
-    uses : dict of str to str
-        Reason for another use of a column, such as a person key, by column name.
+    roles : dict of str to str
+        Role of each column that is a person key, a household key or a weight.
     """
 
     name: str
     records: int
     profiles: tuple[ColumnProfile, ...]
     choice: Choice
-    warnings: tuple[str, ...]
+    unit: str
+    left_out: dict[str, str]
+    notes: tuple[str, ...]
     files: dict[str, str]
     source: FilePreview
-    uses: dict[str, str]
+    roles: dict[str, str]
 
     @property
     def scenario_file(self) -> str:
@@ -86,7 +94,15 @@ class Draft:
     @property
     def person(self) -> list[str]:
         """Columns that identify the person of a row; empty if each row is a person."""
-        return [name for name, use in self.uses.items() if use == _PERSON_USE]
+        return [name for name, role in self.roles.items() if role == PERSON]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Problems that the user should review before using the draft."""
+        left_out = list(self.left_out.values())
+        if more := left_out[_MOST_TOLD:]:
+            left_out[_MOST_TOLD:] = [f"{len(more)} more columns are left out: see {COLUMNS_FILE}"]
+        return (*([self.unit] if self.person else []), *left_out, *self.notes)
 
     def role_of(self, profile: ColumnProfile) -> str:
         """Return the role of a column in the draft.
@@ -94,8 +110,8 @@ class Draft:
         It is quasi-identifier, person key, household key, weight, direct identifier, or left out.
         """
         if profile.name in self.choice.names:
-            return "quasi-identifier"
-        return _ROLES.get(self.uses.get(profile.name, ""), "direct identifier" if profile.is_direct else "left out")
+            return QUASI
+        return self.roles.get(profile.name, DIRECT if profile.is_direct else LEFT_OUT)
 
     def write(self, folder: Path) -> None:
         """Write the files of the draft to an existing folder.
@@ -199,8 +215,9 @@ def draft_scenario(
     with locating(data):
         other_use, total = (*options.quasi_identifier, *options.drop), None if people is None else people.total
         weight, weight_warnings = weight_column(profiles, other_use, total)
-        uses = dict.fromkeys(keys.person, _PERSON_USE)
-        uses |= {name: use for name, use in ((keys.household, _HOUSEHOLD_USE), (weight, _WEIGHT_USE)) if name}
+        roles = dict.fromkeys(keys.person, PERSON)
+        roles |= {name: role for name, role in ((keys.household, HOUSEHOLD), (weight, WEIGHT)) if name}
+        uses = {name: _REASONS[role] for name, role in roles.items()}
         choice = choose(profiles, frame, options, uses, people, words, hierarchies, searched=not keys.person)
         _require_use(choice, options)
     files, rules = dict[str, str](), dict[str, dict[str, object]]()
@@ -219,7 +236,7 @@ def draft_scenario(
         delimiter=source.delimiter if source.is_text else ",",
         # The population by name, or by the path of its recipe relative to the draft folder.
         population=options.population if recipe is None or bundled else _path_from(folder, recipe),
-        keys=keys.keys,
+        keys=release_keys(roles),
         weight=weight,
         weighted=0 if weight is None else weighted[weight].astype(float).sum(),
         search_is_short=keys.n_people * (keys.n_people + choice.strategies) <= MOST_SEARCHED,
@@ -236,13 +253,16 @@ def draft_scenario(
         "".join([*files, *files.values()]).encode()
     except UnicodeEncodeError:
         raise InputError("the file name is not valid text", source=data) from None
-    warnings = [*_warnings(profiles, choice, (*options.drop, *uses)), *weight_warnings]
+    why = "as declared" if options.one_row_per_person else "no column repeats as an identifier would"
+    unit = f"{counted(len(frame), 'row')}: each row is a person ({why})"
     if keys.person:
         columns = " and ".join(map(repr, keys.person))
         repeated = f"column {columns} repeats" if len(keys.person) == 1 else f"columns {columns} repeat together"
         of_people = f"{counted(len(frame), 'row')} of {counted(keys.n_people, 'person', 'people')}"
-        warnings.insert(0, f"{repeated}: {of_people}; people are counted, not rows (release.person)")
-    return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files, source, uses)
+        unit = f"{repeated}: {of_people}; people are counted, not rows (release.person)"
+    left_out = _left_out([each for each in profiles if each.name not in roles], choice, options.drop)
+    notes = (*_notes_of_values(profiles, choice), *weight_warnings)
+    return Draft(name_of(data), len(frame), profiles, choice, unit, left_out, notes, files, source, roles)
 
 
 def _check_options(options: DraftOptions) -> None:
@@ -366,9 +386,9 @@ def _delimited(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
 def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
     lines: list[tuple[object, ...]] = [("column", "type", "values", "missing", "use", "why")]
     for profile in profiles:
-        use, why = "quasi-identifier", "named by the user, or few values"
+        use, why = QUASI, "named by the user, or few values"
         if profile.name in choice.left_out:
-            use, why = "left out", choice.left_out[profile.name]
+            use, why = LEFT_OUT, choice.left_out[profile.name]
         elif profile.hint is not None:
             verb = "suggest" if profile.hint.source == "values" else "suggests"
             why = f"its {profile.hint.source} {verb} {profile.concept}"
@@ -376,44 +396,41 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
     return _delimited(lines)
 
 
-def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequence[str]) -> Iterator[str]:
-    """Yield warnings about columns and column names, each as one text.
+def _left_out(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequence[str]) -> dict[str, str]:
+    """Return a warning about each column that is left out although a decision about it is needed, by column.
 
-    Excluded columns are direct identifiers, columns with several values in a cell, and other columns that outsiders may
-    know. Of each of these three groups, at most 10 columns have a warning, and one more warning counts the others.
+    They are columns that outsiders may know, columns with several values in a cell, and then direct identifiers.
 
     Parameters
     ----------
     profiles : sequence of ColumnProfile
-        Profiles of all columns.
+        Profiles of the columns without another role, such as a person key.
     choice : Choice
         The quasi-identifiers.
-    set_aside : sequence of str
-        Names of columns that the user dropped or that have another use. Only their use as a direct identifier or
-        quasi-identifier is reported.
+    dropped : sequence of str
+        Names of columns that the user dropped. Only direct identifiers among them have a warning.
     """
-    direct, known, several = [], [], []
-    for profile in profiles:
-        named = f"column {profile.name!r}"
-        if profile.is_direct and profile.name in choice.names:
-            yield f"{named}, named as quasi-identifier, looks like a direct identifier, {profile.reason}"
-        elif profile.is_direct:
-            direct.append(f"{named} is left out: direct identifier, {profile.reason}")
-        elif profile.name in set_aside:
-            continue
-        elif profile.kind == "set":
+    found = dict[str, str]()
+    left_out = [profile for profile in profiles if profile.name not in choice.names]
+    for profile in sorted(left_out, key=lambda each: each.is_direct):
+        named = f"column {profile.name!r} is left out"
+        if profile.is_direct:
+            found[profile.name] = f"{named}: direct identifier, {profile.reason}"
+        elif profile.kind == "set" and profile.name not in dropped:
             example = f"each cell holds several values, such as {profile.example!r:.40}"
-            several.append(f"{named} is left out: {example}; to use it, {SET_ADVICE}")
-        elif profile.hint and profile.hint.role == "known" and profile.name not in (*choice.names, *choice.possible):
-            known.append(f"{named} is left out: {choice.left_out[profile.name]}")
-    for lines in (direct, several, known):
-        yield from lines[:_MOST_TOLD]
-        if len(lines) > _MOST_TOLD:
-            yield f"{len(lines) - _MOST_TOLD} more such columns are left out: see {COLUMNS_FILE}"
+            found[profile.name] = f"{named}: {example}; to use it, {SET_ADVICE}"
+        elif profile.hint and profile.hint.role == "known" and profile.name not in (*dropped, *choice.possible):
+            found[profile.name] = f"{named}: {choice.left_out[profile.name]}"
+    return found
+
+
+def _notes_of_values(profiles: Sequence[ColumnProfile], choice: Choice) -> Iterator[str]:
+    """Yield warnings about values of the quasi-identifiers and about column names, each as one text."""
     for column in choice.chosen:
-        yield from (
-            f"column {column.profile.name!r}: {note}" for note in (*column.profile.found.notes, *_notes(column))
-        )
+        named, profile = f"column {column.profile.name!r}", column.profile
+        if profile.is_direct:
+            yield f"{named}, named as quasi-identifier, looks like a direct identifier, {profile.reason}"
+        yield from (f"{named}: {note}" for note in (*profile.found.notes, *_notes(column)))
     single = [column.profile.name for column in choice.chosen if column.profile.distinct < 2]
     if single:
         yield f"column {single[0]!r} has one value: generalizing it changes nothing"

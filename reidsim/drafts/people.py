@@ -78,15 +78,6 @@ class PeopleKeys(NamedTuple):
     n_people: int
     undecided: tuple[str, ...]
 
-    @property
-    def keys(self) -> dict[str, str | list[str]]:
-        """Key columns in the form of scenario section ``release``.
-
-        Keys are ``person`` (a list for a pair of columns) and ``household``, if there is such a key.
-        """
-        person = self.person[0] if len(self.person) == 1 else list(self.person)
-        return ({"person": person} if person else {}) | ({"household": self.household} if self.household else {})
-
 
 def people_keys(
     frame: pd.DataFrame, profiles: Sequence[ColumnProfile], options: DraftOptions, names: Names = NAMES

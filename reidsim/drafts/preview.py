@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -25,7 +24,6 @@ from reidsim.drafts.profile import ColumnProfile, Names, profile_table
 from reidsim.scenarios.hierarchies import DateReading
 from reidsim.scenarios.kind import Progress
 
-_DECIMALS = {",": re.compile(r"[+-]?\d+,\d+"), ".": re.compile(r"[+-]?\d+\.\d+")}
 _UTF_8 = "utf-8"
 
 
@@ -86,13 +84,6 @@ class FilePreview:
         return sheets_of(self.path)
 
     @property
-    def decimal(self) -> str:
-        """Decimal sign of the numbers, ``.`` or ``,``; empty if they have no decimals."""
-        numbers = [value for each in self.profiles if each.kind == "number" for value in each.values]
-        found = {sign: sum(map(bool, map(of.fullmatch, numbers))) for sign, of in _DECIMALS.items()}
-        return max(found, key=lambda sign: found[sign]) if any(found.values()) else ""
-
-    @property
     def dates(self) -> dict[str, str]:
         """Order of day and month, such as ``day-month``, by column with dates."""
         readings = {each.name: each.found.reading for each in self.profiles}
@@ -102,7 +93,7 @@ class FilePreview:
 def preview(
     data: str | Path, *, encoding: str | None = None, sheet: str | None = None, progress: Progress | None = None
 ) -> FilePreview:
-    r"""Read a file of records, with its encoding, delimiter, decimal sign, sheets and dates.
+    r"""Read a file of records, with its encoding, delimiter, sheets and dates.
 
     Parameters
     ----------
@@ -136,11 +127,11 @@ def preview(
     >>> text = "name;born;weight\nZo\xeb;24.12.1970;61,5\nAda;1.2.1980;58,0\n"
     >>> _ = open("people.csv", "w", encoding="latin-1").write(text)
     >>> found = reidsim.preview("people.csv")
-    >>> found.encoding, found.delimiter, found.decimal, found.dates
-    ('cp1252', ';', ',', {'born': 'day-month'})
+    >>> found.encoding, found.delimiter, found.dates
+    ('cp1252', ';', {'born': 'day-month'})
     """
     path = Path(data)
     if encoding is None and path.suffix.lower() not in (".parquet", *TYPED_ENDINGS):
         encoding = detect_encoding(path)
-    used = None if encoding == _UTF_8 else encoding
-    return FilePreview.read(path, DraftOptions(encoding=used, sheet=sheet), progress)
+    options = DraftOptions(encoding=None if encoding == _UTF_8 else encoding, sheet=sheet)
+    return FilePreview.read(path, options, progress)

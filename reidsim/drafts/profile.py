@@ -390,19 +390,10 @@ _YOUNGEST, _OLDEST, _LAST_AGE, _FEWEST_AGES, _COVERED = 25, 60, 120, 40, 0.8
 # Minimum span in years of birth dates, and minimum years from the median to the latest birth date; dates of other
 # events span less.
 _YEARS_OF_BIRTHS, _LONG_AGO = 40, 15
-_POSTAL_CODES = [
-    re.compile(pattern)
-    for pattern in (
-        r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}",  # British
-        r"[A-Z]\d[A-Z] ?\d[A-Z]\d",  # Canadian
-        r"[1-9]\d{3} ?[A-Z]{2}",  # Dutch
-        r"\d{4}-\d{3}|\d{5}-\d{3}",  # Portuguese, Brazilian
-        r"\d{5}",  # many countries; codes with leading zeros only
-    )
-]
 _FEWEST_POSTAL_CODES, _POSTAL_SAMPLE = 3, 5_000
 _PARTS = re.compile(r"[/(),;:]| - ")
 _COUNTRIES = read_toml(Path(__file__).with_name("countries.toml"))
+_POSTAL_CODES = list(map(re.compile, _COUNTRIES["postal_codes"]))
 _COUNTRY_CODES = frozenset(_COUNTRIES["alpha_2"].split() + _COUNTRIES["alpha_3"].split())
 _NATIONS = frozenset(map(letters_of, [*_COUNTRIES["names"], *_COUNTRIES["nationalities"]]))
 # Codes of unknown values: repeated nines, and negative survey codes in columns without other negative numbers.

@@ -45,7 +45,7 @@ def with_roles(content: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str
     """
     of = {role: [name for name, each in roles.items() if each == role] for role in ROLES}
     release = {key: value for key, value in content["release"].items() if key not in _OF_RELEASE.values()}
-    release |= {key: of[role] if of[role][1:] else of[role][0] for role, key in _OF_RELEASE.items() if of[role]}
+    release |= release_keys(roles)
     publisher = {key: value for key, value in content["publisher"].items() if key not in _OF_SENSITIVE}
     if of[SENSITIVE]:
         limits = {key: content["publisher"][key] for key in _OF_SENSITIVE[1:] if key in content["publisher"]}
@@ -57,3 +57,9 @@ def with_roles(content: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str
     kept |= {name: {"known_to": "everyone"} for name in of[DIRECT]}
     others = {key: value for key, value in content.items() if key != "kept"}
     return {**others, "release": release, "publisher": publisher, **({"kept": kept} if kept else {})}
+
+
+def release_keys(roles: Mapping[str, str]) -> dict[str, str | list[str]]:
+    """Return the keys of section ``release`` that columns have by their roles, such as ``person``."""
+    of = {key: [name for name, each in roles.items() if each == role] for role, key in _OF_RELEASE.items()}
+    return {key: names if names[1:] else names[0] for key, names in of.items() if names}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,7 @@ from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.preview import FilePreview
+from reidsim.drafts.roles import with_roles
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
@@ -38,6 +39,7 @@ from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
 from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
+from reidsim.releases.hierarchy import read_hierarchy_rows, uncovered
 from reidsim.reports.description import Explanation, FileDescription
 from reidsim.reports.page.bundle import SHARED, share_files
 from reidsim.reports.page.report import report_text, require_page, write_page
@@ -47,7 +49,7 @@ from reidsim.reports.study_tables import SHOWN, description_tables, stress_table
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
-from reidsim.scenarios.scenario import InMemory
+from reidsim.scenarios.scenario import InMemory, anchored
 
 _RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
 
@@ -300,43 +302,29 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
 
 
 @dataclass(frozen=True, eq=False)
-class DraftedScenario:
+class DraftedScenario(Draft):
     """Drafted scenario: quasi-identifiers, hierarchies and a scenario that can be run.
 
     Created by `new`. The files are in a private temporary folder that is deleted with the object; `save` copies them.
 
     Parameters
     ----------
-    draft : Draft
-        Columns found, quasi-identifiers and files of the draft.
-    arguments : mapping
-        Arguments of `new` other than the data, the folder and the progress, by name.
+    folder : Path
+        Folder of the files.
     library : str
         Library of the table of records, such as ``polars``.
     """
 
-    draft: Draft
-    arguments: Mapping[str, Any]
-    _folder: Path | None = field(repr=False)
+    folder: Path
     _place: PrivateFolder = field(repr=False)
     library: str = "pandas"
 
     @property
-    def name(self) -> str:
-        """Name of the scenario."""
-        return self.draft.name
-
-    @property
     def text(self) -> str:
         """Text of the scenario file, in TOML."""
-        return self.draft.files[self.draft.scenario_file]
+        return self.files[self.scenario_file]
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Problems that the user should review before using the draft."""
-        return self.draft.warnings
-
-    @property
+    @cached_property
     def columns(self) -> pd.DataFrame:
         """Table of text with one row per column of the records.
 
@@ -344,50 +332,73 @@ class DraftedScenario:
         value), ``use`` and ``why`` (reason for the use), ``role`` (quasi-identifier, person key, household key, weight,
         direct identifier, or left out), and ``singled_out`` (share of people who are the only ones with a value).
         """
-        rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
-        roles = [self.draft.role_of(profile) for profile in self.draft.profiles]
-        shares = [f"{share:.4f}" for share in self._singled_out()]
-        return pd.DataFrame(rows[1:], columns=rows[0]).assign(role=roles, singled_out=shares)
+        table = pd.read_csv(io.StringIO(self.files[COLUMNS_FILE]), dtype=str, keep_default_na=False)
+        frame, people = self.source.frame, self.records
+        singled_out = [list(each.rows.values()).count(1) for each in self.profiles]
+        if self.person:
+            of_row = frame.groupby(self.person, sort=False).ngroup().to_numpy(dtype=np.int64)
+            people = int(of_row.max()) + 1
+            singled_out = [people_singled_out([column], of_row) for column in numbered(frame).values()]
+        roles = [self.role_of(profile) for profile in self.profiles]
+        return table.assign(role=roles, singled_out=[f"{number / people:.4f}" for number in singled_out])
 
-    def _singled_out(self) -> list[float]:
-        frame, person = self.draft.source.frame, self.draft.person
-        if not person:
-            return [list(each.rows.values()).count(1) / len(frame) for each in self.draft.profiles]
-        of_row = frame.groupby(person, sort=False).ngroup().to_numpy(dtype=np.int64)
-        codes = numbered(frame).values()
-        return [people_singled_out([column], of_row) / (int(of_row.max()) + 1) for column in codes]
+    def revise(self, scenario: Scenario, roles: Mapping[str, str]) -> Scenario:
+        """Return an edited scenario with the quasi-identifiers and the population of this draft, and other roles.
 
-    @property
-    def unit(self) -> str:
-        """What counts as a person, rows or the values of a key, and why, in one sentence."""
-        draft, rows = self.draft, counted(self.draft.records, "row")
-        if draft.person:
-            return draft.warnings[0]
-        why = "as declared" if self.arguments["one_row_per_person"] else "no column repeats as an identifier would"
-        return f"{rows}: each row is a person ({why})"
+        Other values of the scenario stay, such as hierarchies. With another population, hierarchies in files stay if
+        they have all of its values. Hierarchies that are added are files in the folder of this draft.
 
-    def with_(self, **changes: Any) -> DraftedScenario:
-        """Return the draft with other arguments of `new`, in the same folder if `new` was given one.
-
-        The records are read again only if the encoding, sheet, reference day or vocabulary changes.
+        Parameters
+        ----------
+        scenario : Scenario
+            Scenario of the same records.
+        roles : mapping of str to str
+            Role of each column, one of `reidsim.drafts.roles.ROLES`; columns without one are left out.
 
         Raises
         ------
         InputError
-            As `new` does.
+            If a column cannot have its role.
         """
-        require_among("no such argument", changes, self.arguments, source="with_", shown=20)
-        drafted = _drafted(self.draft.source, {**self.arguments, **changes}, self.name, self._folder)
-        return replace(drafted, library=self.library)
+        fresh, content = (anchored(each.content, each.folder) for each in (self.scenario, scenario))
+        own = {section.get("column", name): section for name, section in content["attributes"].items()}
+        drafted = fresh["attributes"]
+        attributes = {name: own.get(each.get("column", name), each) for name, each in drafted.items()}
+        of_fresh, of_content = (each.get("population", {}).get("recipe") for each in (fresh, content))
+        if of_fresh != of_content:
+            # Names and values of attributes are those of the population.
+            hierarchies = {name: each["hierarchy"] for name, each in attributes.items() if "file" in each["hierarchy"]}
+            kept = {name: {**drafted[name], "hierarchy": each} for name, each in hierarchies.items()}
+            lacking = self.uncovered(kept)
+            attributes = drafted | {name: each for name, each in kept.items() if name not in lacking}
+            content = {key: value for key, value in content.items() if key not in ("population", "adversary")}
+            content |= {key: fresh[key] for key in ("population", "adversary") if key in fresh}
+        return scenario.with_content(with_roles({**content, "attributes": attributes}, roles))
 
-    @property
-    def _files(self) -> Path:
-        return self._folder or Path(self._place.name)
+    def uncovered(self, attributes: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the values without a row in their hierarchy, by attribute that has some.
+
+        Values are those of the records or, with a population, of the population. Only hierarchies in files can lack
+        values. `attributes` is the section of a scenario, with absolute paths.
+        """
+        found = {}
+        for name, section in attributes.items():
+            if "file" in (table := section["hierarchy"]):
+                rows = read_hierarchy_rows(Path(table["file"]), delimiter=table.get("delimiter", ";"))
+                if lacking := uncovered(self.values_of(name, section), rows):
+                    found[name] = lacking
+        return found
+
+    def values_of(self, name: str, section: Mapping[str, Any]) -> list[str]:
+        """Return the values that the hierarchy of an attribute has to cover, given its section of the scenario."""
+        column = section.get("column", name)
+        basis = next(each.basis for each in self.choice.chosen if each.profile.name == column)
+        return list(dict.fromkeys(section.get("values", {}).get(value, value) for value in basis.rows))
 
     @property
     def scenario(self) -> Scenario:
         """The draft as a scenario, whose files exist as long as the scenario."""
-        loaded = Scenario.load(self._files / self.draft.scenario_file)
+        loaded = Scenario.load(self.folder / self.scenario_file)
         return replace(loaded, place=self._place, library=self.library)
 
     def run(self, *, progress: Progress | None = None) -> RunResult:
@@ -407,15 +418,15 @@ class DraftedScenario:
         InputError
             If the folder is not empty or cannot be written.
         """
-        write_results(Path(folder), lambda into: shutil.copytree(self._files, into, dirs_exist_ok=True))
-        return Path(folder) / self.draft.scenario_file
+        write_results(Path(folder), lambda into: shutil.copytree(self.folder, into, dirs_exist_ok=True))
+        return Path(folder) / self.scenario_file
 
     def __repr__(self) -> str:
-        names = ", ".join(column.profile.name for column in self.draft.choice.chosen)
-        return f"DraftedScenario({self.name!r}: {counted(self.draft.records, 'record')}, {names})"
+        names = ", ".join(column.profile.name for column in self.choice.chosen)
+        return f"DraftedScenario({self.name!r}: {counted(self.records, 'record')}, {names})"
 
     def _repr_html_(self) -> str:
-        size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} strategies per record"
+        size = f"{counted(self.records, 'record')}, {self.choice.strategies:,} strategies per record"
         return _notebook_view(self.name, (), self.columns.to_html(index=False), self.warnings, size=f": {size}")
 
 
@@ -514,63 +525,41 @@ def new(
     >>> draft.run().summary["publisher_payoff"].round(2).to_dict()
     {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
-    arguments: dict[str, Any] = {
-        "quasi_identifiers": quasi_identifiers,
-        "only_named": only_named,
-        "drop": drop,
-        "population": population,
-        "benefit": benefit,
-        "loss": loss,
-        "gain": gain,
-        "cost": cost,
-        "encoding": encoding,
-        "merge": merge,
-        "age_on": age_on,
-        "person": person,
-        "one_row_per_person": one_row_per_person,
-        "unmatched_unique": unmatched_unique,
-        "names": names,
-        "hierarchies": hierarchies,
-        "sheet": sheet,
-    }
     require_plain(name, "new: argument 'name'")
-    if isinstance(data, FilePreview):
-        arguments |= {key: arguments[key] or getattr(data.options, key) for key in ("encoding", "sheet")}
-    return _drafted(data, arguments, name, None if folder is None else Path(folder), progress)
-
-
-def _drafted(
-    data: IntoDataFrame | FilePreview | str | Path,
-    arguments: Mapping[str, Any],
-    name: str,
-    folder: Path | None,
-    progress: Progress | None = None,
-) -> DraftedScenario:
-    """Return a draft whose files are in a folder; for `arguments`, by name, and the other parameters, see `new`."""
     source = data if isinstance(data, FilePreview) else None
     data = data if source is None else source.path
     place, library = PrivateFolder(), library_of(data)
-    into = folder or Path(place.name)
+    into = Path(place.name if folder is None else folder)
     with as_file(data, "new: argument 'data'", name) as given, reading(given):
         path = given if folder and isinstance(data, str | Path) else into / given.name
         if path != given:
             shutil.copyfile(given, path)
-    options, memory, tables = dict(arguments), InMemory(place, {}, absolute=True), InMemory(None, {}, absolute=True)
-    hierarchies = {
-        column: Path(tables.hierarchy_file(column, each)) for column, each in (options.pop("hierarchies") or {}).items()
-    }
-    population, names = options["population"], options["names"]
-    options |= {
-        "quasi_identifier": options.pop("quasi_identifiers"),
-        "person": key_columns(options["person"]),
-        "population": None if population is None else str(memory.plain(population, "population.recipe")),
-        "names": None if names is None else Path(names),
-    }
-    draft = draft_scenario(path, into, DraftOptions(**options), hierarchies, source=source, progress=progress)
+    memory, tables = InMemory(place, {}, absolute=True), InMemory(None, {}, absolute=True)
+    read_with = DraftOptions() if source is None else source.options
+    options = DraftOptions(
+        quasi_identifier=quasi_identifiers,
+        only_named=only_named,
+        drop=drop,
+        population=None if population is None else str(memory.plain(population, "population.recipe")),
+        benefit=benefit,
+        loss=loss,
+        gain=gain,
+        cost=cost,
+        encoding=encoding or read_with.encoding,
+        merge=merge,
+        age_on=age_on,
+        person=key_columns(person),
+        one_row_per_person=one_row_per_person,
+        unmatched_unique=unmatched_unique,
+        names=None if names is None else Path(names),
+        sheet=sheet or read_with.sheet,
+    )
+    files = {column: Path(tables.hierarchy_file(column, each)) for column, each in (hierarchies or {}).items()}
+    draft = draft_scenario(path, into, options, files, source=source, progress=progress)
     draft.write(into)
     if folder is None:
         keep_private(into)
-    return DraftedScenario(draft, arguments, folder, place, library)
+    return DraftedScenario(**vars(draft), folder=into, _place=place, library=library)
 
 
 @dataclass(frozen=True)

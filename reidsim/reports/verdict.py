@@ -357,8 +357,9 @@ def measures_table(measures: pd.DataFrame, content: Mapping[str, Any], name: Cal
     """Return an HTML table with one row per measure and one column per policy.
 
     Each row contains the definition of the measure. `measures` has one row per policy and one column per measure;
-    `content` is the scenario as plain data; `name` returns the display name of a policy.
+    `content` is the scenario as plain data; `name` returns the text to show for a policy, and for the label and the
+    definition of a measure.
     """
     shown = measures_among(kind_of_content(content).measures_of(content), measures.columns)
     rows = [(measure, list(map(measure.text, measures[column]))) for column, measure in shown.items()]
-    return render("measures", {"names": [name(str(policy)) for policy in measures.index], "rows": rows}).strip()
+    return render("measures", {"policies": list(map(str, measures.index)), "rows": rows, "name": name}).strip()

@@ -19,15 +19,12 @@ from solara.lab import use_task
 from reidsim.core.errors import InputError
 from reidsim.core.files import read_toml
 from reidsim.engine.exploration import Superseded
-from reidsim.figures.style import policy_name
+from reidsim.figures import style
 from reidsim.web.session import Session
 
 _HERE = Path(__file__).parent
-_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+ ?%?")
 # Languages of the page, by code; each has a file of strings.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
-# A change by the user: the fields depend on the component, such as key and value of a field.
-Change = Mapping[str, Any]
 
 T = TypeVar("T")
 
@@ -54,6 +51,40 @@ def t(key: str, **values: object) -> str:
     return str(strings(language.value)[section][name]).format(**values)
 
 
+@cache
+def _patterns(code: str, section: str) -> list[tuple[re.Pattern[str], str]]:
+    texts = strings(code).get("package", {}).get(section, {})
+    named = {text: re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)) for text in texts}
+    return [(re.compile(named[text]), translation) for text, translation in texts.items()]
+
+
+def said(section: str, content: str) -> dict[str, str]:
+    """Return a text of the package, which is in English, in the language of the page.
+
+    Parameters
+    ----------
+    section : str
+        Section of translations, such as ``"reasons"``.
+    content : str
+        The text. Names in braces of a translation stand for its parts, which section ``reasons`` translates.
+
+    Returns
+    -------
+    dict of str to str
+        ``text``, and the code of its language, ``lang``, which is English without a translation.
+    """
+    for pattern, translation in _patterns(language.value, section):
+        if found := pattern.fullmatch(content):
+            parts = {name: said("reasons", part)["text"] for name, part in found.groupdict().items()}
+            return {"text": translation.format(**parts), "lang": language.value}
+    return {"text": content, "lang": "en"}
+
+
+def policy_name(name: str) -> str:
+    """Return the displayed name of a policy, or the label or definition of a measure, in the language of the page."""
+    return said("names", style.policy_name(name))["text"]
+
+
 def _vue(name: str) -> Callable[..., Any]:
     """Return the component of a template; it shows plain data and sends changes."""
 
@@ -73,21 +104,28 @@ def options(values: Mapping[str, str] | Sequence[str]) -> list[dict[str, str]]:
     return [{"value": value, "label": label} for value, label in labels.items()]
 
 
-def text(content: str, look: str = "", tag: str = "p") -> None:
-    """Show a text as one HTML element; `look` is its CSS class, such as ``"warning"``."""
-    role = {"role": "status"} if look in ("verdict", "busy") else {}
-    solara.HTML(tag=tag, unsafe_innerHTML=escape(content), classes=[f"desk-{look}"] if look else [], attributes=role)
+def text(content: str, look: str = "") -> None:
+    """Show a text of the package as a paragraph; `look` is its CSS class, such as ``"verdict"``."""
+    _element(said("sentences", content), look)
+
+
+def _element(content: Mapping[str, str], look: str, tag: str = "p") -> None:
+    attributes = {"lang": content["lang"], **({"role": "status"} if look in ("verdict", "busy") else {})}
+    classes = [f"desk-{look}"] if look else []
+    solara.HTML(tag=tag, unsafe_innerHTML=escape(content["text"]), classes=classes, attributes=attributes)
 
 
 def bullets(lines: Sequence[str]) -> None:
-    """Show lines of text as a list; nothing if there is none."""
+    """Show texts of the package as a list; nothing if there is none."""
     if lines:
-        solara.HTML(tag="ul", unsafe_innerHTML="".join(f"<li>{escape(line)}</li>" for line in lines))
+        shown = [said("sentences", line) for line in lines]
+        items = [f'<li lang="{each["lang"]}">{escape(each["text"])}</li>' for each in shown]
+        solara.HTML(tag="ul", unsafe_innerHTML="".join(items), classes=["desk-warnings"])
 
 
-def html(content: str) -> None:
+def html(content: str, lang: str = "en") -> None:
     """Show HTML that the package's templates wrote."""
-    solara.HTML(unsafe_innerHTML=content, classes=["desk-html"])
+    solara.HTML(unsafe_innerHTML=content, classes=["desk-html"], attributes={"lang": lang})
 
 
 def picture(figure: Figure, description: str) -> str:
@@ -97,7 +135,8 @@ def picture(figure: Figure, description: str) -> str:
     # An image of its own can be copied, and the names in it do not meet those of other figures.
     source = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
     shown = escape(description)
-    return f'<figure><img src="{source}" alt="{shown}"><figcaption aria-hidden="true">{shown}</figcaption></figure>'
+    caption = f'<figcaption aria-hidden="true">{shown}</figcaption>'
+    return f'<figure lang="{language.value}"><img src="{source}" alt="{shown}">{caption}</figure>'
 
 
 class Panel:
@@ -153,11 +192,11 @@ class Panel:
 
     def text(self, key: str, look: str = "", **values: object) -> None:
         """Show a string of the step; with look ``title``, as title of a part."""
-        text(self.t(key, **values), look, "h3" if look == "title" else "p")
+        _element({"text": self.t(key, **values), "lang": language.value}, look, "h3" if look == "title" else "p")
 
     def busy(self, pending: bool, key: str) -> None:
         """Show that a computation runs, at the edge of the window, so that the page does not move."""
-        text(self.t(key) if pending else "", "busy")
+        _element({"text": self.t(key) if pending else "", "lang": language.value}, "busy")
 
     def computed(self, work: Callable[[], T], dependencies: list[Any], key: str) -> tuple[T | None, bool]:
         """Return the latest result of a computation in the background, and whether a newer one is computed.
@@ -255,7 +294,7 @@ class Panel:
         title: str,
         header: Sequence[str],
         rows: Sequence[Sequence[object]],
-        change: Callable[[Change], None] = lambda change: None,
+        change: Callable[[Mapping[str, Any]], None] = lambda change: None,
     ) -> None:
         """Show a table; the first cell of a row is its name.
 
@@ -270,12 +309,6 @@ class Panel:
         change : callable
             Called with the name of the row, the key and the value of a changed cell.
         """
-
-        def cell(value: object) -> Mapping[str, Any]:
-            if isinstance(value, Mapping):
-                return value
-            written = "" if value is None else str(value)
-            return {"text": written, "number": bool(_NUMBER.fullmatch(written))}
-
-        shown = [{"key": str(row[0]), "cells": list(map(cell, row))} for row in rows]
+        cells = [[each if isinstance(each, Mapping) else {"text": str(each)} for each in row] for row in rows]
+        shown = [{"key": row[0]["text"], "cells": row} for row in cells]
         _table(shown={"caption": title, "header": list(header), "rows": shown}, event_send=change)

@@ -8,7 +8,6 @@ import socket
 import textwrap
 import warnings
 from collections.abc import Callable
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,9 +46,9 @@ def serve(
     if not (find_spec("solara") and find_spec("uvicorn")):
         raise InputError("the web page is not installed", hint="run pip install 'reidsim[web]'")
     _stay_on_this_machine()
-    from reidsim.web.session import offer
+    from reidsim.web.page import BROWSERS, exchange
 
-    offer(scenario, folder)
+    BROWSERS.offer(scenario, folder)
     try:
         listener = socket.create_server((HOST, port))
     except OSError as error:
@@ -63,19 +62,15 @@ def serve(
 
         from reidsim.figures.style import own_settings
         from reidsim.web.guard import Guard
-        from reidsim.web.session import close_sessions, exchange
 
-        files = Route("/desk/files/{name:path}", exchange, methods=["GET", "POST"])
-        starlette.app.router.routes.insert(0, files)
+        starlette.app.router.routes.insert(0, Route("/desk/files/{name:path}", exchange, methods=["GET", "POST"]))
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
-        # Import errors must appear before the address is printed.
-        import_module(_PAGE)
         started(guard.address)
         try:
             with own_settings():
                 uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on")).run(sockets=[listener])
         finally:
-            close_sessions()
+            BROWSERS.close()
 
 
 class _OneLine(logging.Formatter):

@@ -238,7 +238,7 @@ def test_words_of_a_file_are_added(folder, reidsim_):
     assert [name for name, (use, _) in found.items() if use == "quasi-identifier"] == ["Wiek", "PŁEĆ", "v"]
     assert "record number" in found["krs"][1]
     drafted = reidsim.new(table, names="polski.toml", quasi_identifiers=["pali"], one_row_per_person=True)
-    assert {profile.name: profile.distinct for profile in drafted.draft.profiles}["pali"] == 2
+    assert {profile.name: profile.distinct for profile in drafted.profiles}["pali"] == 2
     # The package's own words are kept.
     assert Names.read(folder / "polski.toml").hint_of("Geschlecht").concept == "sex"
 

@@ -27,6 +27,11 @@ from reidsim.reports.shared.file import verify_shared
 pytestmark = needs_browser
 # A string of each step that is shown when its computations are over.
 LAST = {"file": "first_rows", "columns": "table", "hierarchies": "tree_help", "game": "measures", "share": "joint"}
+# Texts of the page that are marked as written in a language.
+MARKED = """
+return [...document.querySelectorAll(".desk *")].filter(each => each.children.length === 0
+  && each.closest("[lang]").lang === arguments[0]).map(each => each.textContent.trim())
+"""
 
 
 @pytest.fixture
@@ -198,6 +203,103 @@ def test_the_limit_is_not_that_of_the_policy_itself(opened, tmp_path):
     page.see("not written: under policy 'k-anonymity' the risk of", "expected at most 0.09091 (1 in 11)")
 
 
+def test_the_review_of_columns_follows_their_roles(opened):
+    page = opened("desk")
+    page.click("Try an example")
+    page.see("First 20 rows")
+    page.click("Columns")
+    page.see("column 'name' is left out: direct identifier")
+    assert "column 'patient_id' is left out" not in page.text
+    page.role("name", "kept")
+    until(lambda: "column 'name' is left out" not in page.text, "the column in another role")
+    page.role("patient_id", "left out")
+    page.see("column 'patient_id' is left out", "750 rows: each row is a person (as declared)")
+
+
+def test_the_keyboard_alone_leads_from_a_file_to_a_signed_report(opened, tmp_path):
+    """The entries of the signature stay when the step is left, and when the browser is closed."""
+    from selenium.webdriver.common.keys import Keys
+
+    rng, session = np.random.default_rng(7), tmp_path / "session"
+    table = {"age": rng.integers(20, 60, 300), "sex": rng.choice(["F", "M"], 300)}
+    table |= {"zip": rng.choice(["37203", "37211"], 300), "illness": rng.choice(["I10", "E11", "J45"], 300)}
+    pd.DataFrame(table).to_csv(tmp_path / "stays.csv", index=False)
+
+    def scenario():
+        return (session / "scenario.toml").read_text()
+
+    def signature():
+        path = session / "signature.toml"
+        return path.read_text() if path.exists() else ""
+
+    page = opened("desk", "--open", str(session))
+    page.see("Nothing leaves this computer")
+    page.tab(".desk-skip")
+    page.tab("#desk-upload-uploads").send_keys(str(tmp_path / "stays.csv"))
+    page.see("First 20 rows")
+    page.tab("#desk-go")
+    page.press(Keys.ENTER)
+    page.see("Columns of the file")
+    page.tab("select[aria-label='Role of illness']")
+    page.press(Keys.ARROW_UP)
+    until(lambda: "share = true" in scenario(), "the kept column in the scenario")
+    page.rest()
+    assert page.driver.switch_to.active_element.get_attribute("aria-label") == "Role of illness"
+    page.tab("#desk-go")
+    page.press(Keys.SPACE)
+    page.see("Levels of age")
+    for _ in range(2):
+        page.tab(".desk-group input")
+        page.press(Keys.SPACE)
+    page.tab("#desk-merge")
+    page.press(Keys.ENTER)
+    until(lambda: 'rule = "table"' in scenario(), "the merged groups in the scenario")
+    page.tab("#desk-go")
+    page.press(Keys.ENTER)
+    page.see("Smallest class")
+    page.tab("#desk-economics_loss")
+    page.press(Keys.CONTROL, "a", Keys.NULL, "900", Keys.ENTER)
+    until(lambda: "loss = 900" in scenario(), "the loss in the scenario")
+    page.tab(".field-range input[type=range][aria-label^='Loss']")
+    page.press(Keys.ARROW_RIGHT)
+    until(lambda: "loss = 900" not in scenario(), "the loss of the slider in the scenario")
+    page.tab("#desk-go")
+    page.press(Keys.ENTER)
+    page.see("People whom the kept columns single out together")
+    page.tab("input[aria-label='Why no outsider knows illness']")
+    page.press("coded after the stay", Keys.TAB)
+    until(lambda: 'reason = "coded after' in scenario(), "the reason in the scenario")
+    page.rest()
+    page.tab("#desk-decider")
+    page.press("Ada Moss", Keys.TAB)
+    until(lambda: "Ada Moss" in signature(), "the name in the folder")
+    page.driver.quit()
+
+    page = opened("desk", "--open", str(session))
+    page.tab(".desk-steps button:not([aria-current])")
+    page.click("Share", ".desk-steps button")
+    page.see("People whom the kept columns single out together")
+    assert page.one("#desk-decider").get_attribute("value") == "Ada Moss"
+    page.tab("#desk-policy")
+    page.press(Keys.ARROW_UP)
+    until(lambda: "policy =" in signature(), "the policy in the folder")
+    chosen = page.one("#desk-policy").get_attribute("value")
+    page.click("Game", ".desk-steps button")
+    page.see("Smallest class")
+    page.click("Share", ".desk-steps button")
+    page.see("People whom the kept columns single out together")
+    until(lambda: page.one("#desk-policy").get_attribute("value") == chosen, "the chosen release")
+    page.tab("#desk-policy")
+    page.press(Keys.ARROW_DOWN)
+    page.tab("#desk-write")
+    page.press(Keys.ENTER)
+    page.see("Download report.pdf")
+    page.tab("a[href$='report.pdf']")
+    page.press(Keys.ENTER)
+    until(lambda: list(tmp_path.glob("report.pdf")), "the downloaded report")
+    assert "Ada Moss" in (session / "shared/report.html").read_text()
+
+
 def test_the_page_is_accessible_in_each_language_and_width(opened):
     from selenium.webdriver.common.keys import Keys
 
@@ -208,8 +310,10 @@ def test_the_page_is_accessible_in_each_language_and_width(opened):
     assert page.serious() == []
     page.click("Try an example")
     page.see("First 20 rows")
+    english = {text for section in strings("en").values() for text in section.values() if text and "{" not in text}
     for code, language in LANGUAGES.items():
         texts = strings(code)
+        own = {text for key, section in texts.items() if key != "package" for text in section.values()}
         page.select(".desk-language select", language)
         page.see(texts["frame"]["language"])
         assert page.driver.execute_script("return document.documentElement.lang") == code
@@ -222,6 +326,10 @@ def test_the_page_is_accessible_in_each_language_and_width(opened):
                 # Results of an earlier change are faded until a computation ends.
                 until(lambda: not page.all(".desk-stale"), "results that are not faded")
                 assert page.serious() == [], (step, language, width)
+            assert english.difference(own).intersection(page.driver.execute_script(MARKED, code)) == set()
+    page.click(texts["share"]["write"])
+    page.see("report.pdf")
+    assert page.serious() == []
     # A step is opened by keyboard alone: from the language to the last step, and in.
     page.click(texts["file"]["step"], ".desk-steps button")
     until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "desk-step", "the focus in the new step")

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
-from desk_driver import Page, Server, needs_browser, until
+from desk_driver import REQUIRED, Page, Server, needs_browser, until
 from pages import blocks_of
 
 NGINX, OPENSSL = shutil.which("nginx"), shutil.which("openssl")
-pytestmark = [needs_browser, pytest.mark.skipif(not (NGINX and OPENSSL), reason="needs nginx and openssl")]
+assert not REQUIRED or (NGINX and OPENSSL), "the test of the proxy needs nginx and openssl"
+pytestmark = needs_browser
 HOST, MEMBER = "desk.example.org", base64.b64encode(b"ada:correct horse").decode()
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
 UPGRADE |= {"Sec-WebSocket-Key": base64.b64encode(bytes(16)).decode()}

@@ -2,6 +2,7 @@
 
 import string
 from importlib import resources
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -9,14 +10,17 @@ import pytest
 
 pytest.importorskip("solara")
 import reidsim
+from reidsim.audit import identifiers
 from reidsim.core.errors import InputError
 from reidsim.core.files import bundled_names, read_toml, resolve
+from reidsim.drafts.profile import NAMES, Kind
 from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, QUASI, ROLES, SENSITIVE, roles_of, with_roles
 from reidsim.engine.exploration import Superseded
 from reidsim.engine.scenario import Scenario
-from reidsim.web.page import STEPS, closed
-from reidsim.web.parts import LANGUAGES, strings
-from reidsim.web.session import Session, offer, session_of
+from reidsim.scenarios.kind import kind_named
+from reidsim.web.page import BROWSERS, STEPS, closed
+from reidsim.web.parts import LANGUAGES, language, said, strings
+from reidsim.web.session import Session
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def session(tmp_path):
     # Every age from 20 to 59 occurs twice.
     table = {"age": np.arange(80) % 40 + 20, "sex": rng.choice(["F", "M"], 80)}
     table |= {"zip": rng.choice(["37203", "37211"], 80), "illness": rng.choice(["I10", "E11", "J45"], 80)}
-    opened = Session(tmp_path, is_temporary=True)
+    opened = Session(tmp_path)
     path = opened.place_for("../../etc/my stays.csv")
     assert path == tmp_path / "uploads/my-stays.csv"
     pd.DataFrame(table).to_csv(path, index=False)
@@ -43,8 +47,31 @@ def test_strings_of_all_languages_have_the_same_keys_and_values():
 
     assert set(STEPS) < set(first)
     for other in others:
-        assert {key: named(section) for key, section in other.items()} == {k: named(each) for k, each in first.items()}
+        texts = {key: named(section) for key, section in other.items() if key != "package"}
+        assert texts == {key: named(section) for key, section in first.items()}
     assert tuple(first["roles"]) == ROLES
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_fixed_texts_of_the_package_are_translated(session, code):
+    kind, words = kind_named("tables"), [*NAMES.ranks, *identifiers._STRONG, *identifiers._WEAK]
+    measures = [text for each in (*kind.measures, *kind.measures_of_people) for text in (each.label, each.definition)]
+    texts = {
+        "names": [*(policy.label for policy in kind.policies.values()), *measures],
+        "types": get_args(Kind),
+        "reasons": [*words, *session.columns()["why"]],
+        "sentences": [session.drafted.unit, "column 'n' is left out: free text, which may name people"],
+    }
+    language.set(code)
+    try:
+        said_in = {each: said(section, each)["lang"] for section, found in texts.items() for each in found}
+        assert [each for each, found in said_in.items() if found != code] == []
+        assert said("sentences", "unknown") == {"text": "unknown", "lang": "en"}
+        for section, found in strings(code)["package"].items():
+            for text in found:
+                assert said(section, text)["lang"] == code
+    finally:
+        language.set("en")
 
 
 def test_every_choice_is_in_the_scenario_and_is_read_again(session):
@@ -57,8 +84,11 @@ def test_every_choice_is_in_the_scenario_and_is_read_again(session):
     content = session.required.content
     assert (content["publisher"]["sensitive"], content["publisher"]["l_diversity"]) == (["illness"], 2)
     assert content["kept"]["zip"] == {"share": True, "known_to": "nobody", "reason": "never printed"}
-    again = Session(session.folder, is_temporary=True)
+    session.sign("policy", "basic")
+    session.sign("decider", "Ada Moss")
+    again = Session(session.folder)
     assert again.required == session.required
+    assert again.signature == {"policy": "basic", "decider": "Ada Moss"}
     assert again.roles() == session.roles() == {"age": QUASI, "sex": QUASI, "zip": KEPT, "illness": SENSITIVE}
     assert "young" in again.hierarchy("age").labels[1]
     assert again.columns().set_index("column")["role"].to_dict() == session.roles()
@@ -67,7 +97,7 @@ def test_every_choice_is_in_the_scenario_and_is_read_again(session):
 
 def test_any_column_may_be_a_direct_identifier_which_is_not_kept(session):
     session.set_role("illness", DIRECT)
-    assert Session(session.folder, is_temporary=True).columns().set_index("column")["role"]["illness"] == DIRECT
+    assert Session(session.folder).columns().set_index("column")["role"]["illness"] == DIRECT
     results = session.solve().save(session.folder / "results")
     with pytest.raises(InputError, match="a direct identifier"):
         reidsim.share(results, "no-attack", keep=["illness"])
@@ -126,7 +156,7 @@ def test_a_population_counts_groups_and_is_removed_again(session):
     assert session.hierarchy("age").labels[1][0] == "young"
     assert session.hierarchy("sex").labels[0] == ("F", "M")
     assert session.required.content["adversary"]["risk"] == "prosecutor"
-    assert set(session.attributes) == {"age", "sex", "zip"}
+    assert set(session.sections) == {"age", "sex", "zip"}
 
 
 def test_a_hierarchy_that_lacks_values_closes_the_next_steps(session):
@@ -164,14 +194,16 @@ def test_the_newest_change_stops_an_older_computation(session, monkeypatch):
 
 def test_a_release_is_written_or_refused_as_by_the_command(session):
     with pytest.raises(InputError, match="not written: under policy 'no-protection' the risk of"):
-        session.write_release("no-protection", {})
+        session.write_release("no-protection")
     session.keep("illness", "share", True)
     with pytest.raises(InputError, match="not written: kept columns single out people"):
-        session.write_release("no-protection", {})
+        session.write_release("no-protection")
     assert session.written() == []
     session.keep("illness", "reason", "coded after the stay")
     policy, _ = session.recommended()
-    session.write_release(policy, {"decider": "Ada Moss"})
+    session.sign("decider", "Ada Moss")
+    session.write_release(policy)
+    assert "Ada Moss" in (session.folder / "shared/report.html").read_text()
     assert {name.rpartition("/")[2] for name in session.written()} >= {"shared.csv", "shared.csv.json", "report.pdf"}
     assert "illness alone singles out" in session.summary()
     assert not list(session.folder.glob(".shared"))
@@ -181,12 +213,12 @@ def test_a_release_is_written_or_refused_as_by_the_command(session):
 
 
 def test_sessions_of_browsers_are_separate():
-    offer(Scenario.load("market"))
-    first, second = session_of("a"), session_of("b")
-    assert first is session_of("a")
+    BROWSERS.offer(Scenario.load("market"))
+    first, second = BROWSERS.session_of("a"), BROWSERS.session_of("b")
+    assert first is BROWSERS.session_of("a")
     assert first.folder != second.folder
     assert (first.first_step, set(closed(first))) == ("game", {"file", "columns", "hierarchies", "share"})
-    offer()
+    BROWSERS.offer()
     assert not first.folder.exists()
 
 
@@ -194,6 +226,6 @@ def test_a_folder_that_is_no_session_is_refused(tmp_path, session):
     (tmp_path / "other").mkdir()
     (tmp_path / "other/letter.txt").write_text("private")
     with pytest.raises(InputError, match="not the folder of a session"):
-        offer(None, tmp_path / "other")
+        BROWSERS.offer(None, tmp_path / "other")
     with pytest.raises(InputError, match="no such file"):
         session.inside("../other/letter.txt")

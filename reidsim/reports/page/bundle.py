@@ -9,6 +9,7 @@ from typing import Any
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.validation import toml_text
 from reidsim.engine.results import sha256_of, write_results
+from reidsim.reports.page.pdf import UnprintableError
 from reidsim.reports.page.report import report_text, write_page
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
@@ -47,7 +48,8 @@ def share_files(
     -------
     sidecar : dict
     warnings : tuple of str
-        Warnings of the release; also the reason why a folder has no rulebook, if rules by values cannot express it.
+        Warnings of the release; also the reason why a folder has no rulebook, if rules by values cannot express it, and
+        why it has no PDF, if its fonts lack a character.
     digests : dict of Path to str
         SHA-256 of each file.
 
@@ -81,8 +83,11 @@ def share_files(
         others = [each for each in (rulebook, into / SCENARIO) if each.exists()]
         text = report_text(results, shared_file=shared, files=others, **report)
         write_page(into / PAGE, text)
-        write_page(into / PAPER, text, [f"SHA-256 of {PAGE}: {sha256_of(into / PAGE)}"])
-        written = [shared, sidecar_of(shared), *others, into / PAGE, into / PAPER]
+        try:
+            write_page(into / PAPER, text, [f"SHA-256 of {PAGE}: {sha256_of(into / PAGE)}"])
+        except UnprintableError as error:
+            reasons += (str(error),)
+        written = [each for each in (shared, sidecar_of(shared), *others, into / PAGE, into / PAPER) if each.exists()]
         found[:] = sidecar, (*warnings, *reasons), {folder / each.name: sha256_of(each) for each in written}
 
     write_results(folder, write)

@@ -7,8 +7,10 @@ import re
 from collections.abc import Sequence
 from html import escape, unescape
 from pathlib import Path
+from unicodedata import bidirectional
 
 import matplotlib
+from matplotlib.font_manager import get_font
 
 from reidsim.core.errors import InputError
 from reidsim.core.files import read_text
@@ -17,10 +19,15 @@ _TABLE, _ROW, _CELL = (
     re.compile(pattern, re.DOTALL)
     for pattern in (r"<table>.*?</table>", r"<tr>(.*?)</tr>", r"<t[hd]\b.*?>(.*?)</t[hd]>")
 )
+_FONTS = f"{matplotlib.get_data_path()}/fonts/ttf"
 # Parts for the screen alone, which are the last, and the looks of the screen.
 _FOR_THE_SCREEN = re.compile(r'<h2 [^>]*class="screen".*(?=</body>)|<style>.*?</style>', re.DOTALL)
 # Number of characters from which a text does not make its column wider, and those of the padding.
 _WIDEST, _PADDING = 45, 2
+
+
+class UnprintableError(InputError):
+    """Error for a text that cannot be printed as PDF, such as a Chinese name."""
 
 
 def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
@@ -37,6 +44,8 @@ def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
     ------
     InputError
         If xhtml2pdf is not installed.
+    UnprintableError
+        If the fonts lack a character, or it is written from right to left.
     """
     try:
         from reportlab import rl_config
@@ -54,9 +63,13 @@ def pdf_of(page: str, notes: Sequence[str] = ()) -> bytes:
         '<span class="definition">', '<br/><span class="definition">'
     )
     printed = printed.replace("</head>", style).replace("</body>", end)
+    fonts = [get_font(f"{_FONTS}/DejaVuSans{name}.ttf").get_charmap() for name in ("", "-Bold", "Mono")]
+    for sign in sorted(set(unescape(re.sub(r"<[^>]*>|\s", "", printed)))):
+        if bidirectional(sign) in ("R", "AL") or not all(ord(sign) in font for font in fonts):
+            expected, hint = "Latin, Greek or Cyrillic letters", "print the HTML report with a browser"
+            raise UnprintableError("no PDF: the fonts lack a character", found=sign, expected=expected, hint=hint)
     buffer = io.BytesIO()
-    # Fonts are those of matplotlib, which have Latin, Greek and Cyrillic letters.
-    pisa.CreatePDF(printed, dest=buffer, path=f"{matplotlib.get_data_path()}/fonts/ttf/report.html", encoding="utf-8")
+    pisa.CreatePDF(printed, dest=buffer, path=f"{_FONTS}/report.html", encoding="utf-8")
     return buffer.getvalue()
 
 

@@ -10,7 +10,7 @@ import solara
 
 from reidsim.core.files import TABLE_ENDINGS
 from reidsim.drafts.preview import FilePreview
-from reidsim.web.parts import Panel, bullets, t, upload
+from reidsim.web.parts import Panel, said, t, upload
 from reidsim.web.session import Session
 
 _ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
@@ -49,8 +49,8 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
 
     panel.busy(panel.pending, "reading")
     if panel.pending:
-        activity, done, total = session.progress.value
-        bar = {"max": str(total), "value": str(done), "aria-label": activity or panel.t("reading")}
+        _, done, total = session.progress.value
+        bar = {"max": str(total), "value": str(done), "aria-label": panel.t("reading")}
         solara.HTML(tag="progress", attributes=bar, classes=["desk-progress"])
     if session.undecided:
         people = {"": panel.t("choose"), **{name: name for name in session.undecided}, "-": panel.t("one_row")}
@@ -73,7 +73,7 @@ def _show_file(panel: Panel, found: FilePreview) -> None:
     if found.is_text:
         form = panel.t("as_text", encoding=found.encoding, delimiter=panel.t(_DELIMITERS[found.delimiter]))
     panel.text("read_as", name=found.path.name, format=form)
-    lines = [panel.t("dates", column=name, order=order) for name, order in found.dates.items()]
-    bullets([panel.t("decimal", decimal=found.decimal)] * bool(found.decimal) + lines)
+    for name, order in found.dates.items():
+        panel.text("dates", column=name, order=said("reasons", order)["text"])
     rows = found.frame[:_ROWS].to_numpy().tolist()
     panel.table(panel.t("first_rows", rows=len(rows)), list(found.frame.columns), rows)

@@ -15,15 +15,15 @@ from reidsim.core.files import read_toml
 from reidsim.drafts.presets import presets
 from reidsim.engine.results import RunResult
 from reidsim.engine.scenario import Scenario
+from reidsim.figures import style
 from reidsim.figures.studies import figures_by_policy, rounds_by_policy
-from reidsim.figures.style import policy_name
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.sources import StoredRun
-from reidsim.reports.shared.comparison import compare_columns, compare_record, compare_values, draw_values
+from reidsim.reports.shared.comparison import SUCCESS, compare_columns, compare_record, compare_values, draw_values
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.parts import Panel, html, text
+from reidsim.web.parts import Panel, html, language, policy_name, text
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
@@ -134,7 +134,7 @@ def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) ->
         result = session.solve(with_rounds=with_rounds)
         content, rounds, releases = result.manifest["content"], _rounds(result), session.releases(result)
         answer = verdict(result.summary, content, rounds=rounds, name=policy_name)
-        back = "" if releases is None else read_back_html(StoredRun.from_result(result), releases, policy_name)
+        back = "" if releases is None else read_back_html(StoredRun.from_result(result), releases, style.policy_name)
         return result, releases, answer, back, measures_table(result.summary, content, policy_name)
 
     def draw() -> Iterator[tuple[Figure, str]]:
@@ -146,7 +146,7 @@ def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) ->
             yield rounds_by_policy(rounds), panel.t("rounds_played", rounds=rounds["round"].max())
 
     # Comparing versions is quick; comparing scenarios reads their files.
-    solved, pending = panel.computed(solve, [version, with_rounds], "solving")
+    solved, pending = panel.computed(solve, [version, with_rounds, language.value], "solving")
     panel.busy(panel.pending, "solving")
     result, releases, answer, back, measures = solved or (None, None, "", "", "")
     if result is not None:
@@ -154,7 +154,7 @@ def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) ->
             text(answer, "verdict")
             html(back)
             panel.text("measures", "title")
-            html(measures)
+            html(measures, language.value)
     # Figures are drawn after the texts, which they would delay.
     panel.pictures(draw, [result])
     if releases is not None and len(releases.by_policy) > 1:
@@ -181,7 +181,8 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
 
     def compare() -> dict[str, pd.DataFrame]:
         by_column = compare_columns(releases, first, second)
-        by_record = compare_record(releases, int(record or 0) - 1, first, second).reset_index(names="column")
+        by_record = compare_record(releases, int(record or 0) - 1, first, second)
+        by_record = by_record.rename(index={SUCCESS: panel.t("success")}).reset_index(names="column")
         return {"by_column": by_column.assign(policy=by_column["policy"].map(names)), "by_record": by_record}
 
     def draw() -> Iterator[tuple[Figure, str]]:
@@ -197,7 +198,7 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
         panel.field("record", record, "number"),
     ]
     panel.form(fields, lambda key, value: chosen.set({**chosen.value, key: value}), row=True)
-    tables, _ = panel.computed(compare, [releases, first, second, record], "reading_back")
+    tables, _ = panel.computed(compare, [releases, first, second, record, language.value], "reading_back")
     for title, table in (tables or {}).items():
         panel.frame(panel.t(title, record=record), table)
     panel.pictures(draw, [releases, first, second, column])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-import pandas as pd
 import solara
 
-from reidsim.core.errors import InputError
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.web.parts import Change, Panel, tree
+from reidsim.releases.hierarchy import Hierarchy, whole_numbers
+from reidsim.web.parts import Panel, tree
 from reidsim.web.session import Session
 from reidsim.web.steps.file import show_upload
 
@@ -23,7 +21,7 @@ _MOST_VALUES, _MOST_GROUPS = 200, 40
 def Step(session: Session, version: int, refresh: Callable[[], None], go: Callable[[str], None]) -> None:  # noqa: N802
     """Show the hierarchy of a quasi-identifier, and what can be changed in it."""
     panel = Panel("hierarchies", session, refresh)
-    names, missing = session.attributes, session.uncovered()
+    names, missing = list(session.sections), session.uncovered()
     chosen: solara.Reactive[str] = solara.use_reactive("")
     name = chosen.value or names[0]
     panel.text("intro")
@@ -52,46 +50,41 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     levels = found.groupby("level")
     sizes = [levels["group"].nunique(), levels["people"].min(), levels["people"].max()]
     rows = [[level, *(f"{each[level]:,}" for each in sizes)] for level in range(len(sizes[0]))]
-    panel.table(
-        panel.t("levels", column=name), [panel.t(key) for key in ("level", "groups", "smallest", "largest")], rows
-    )
+    header = [panel.t(key) for key in ("level", "groups", "smallest", "largest")]
+    panel.table(panel.t("levels", column=name), header, rows)
     last = len(rows) - 1
     if last < 2:
         panel.text("nothing_to_edit")
         return
     first = next((level for level in range(1, last) if sizes[0][level] <= _MOST_GROUPS), last - 1)
-    given = {"level": first, "groups": (), "values": (), "name": "", "points": "", **state.value}
+    given = {"level": first, "groups": [], "values": [], "name": "", "points": "", **state.value}
     level, groups, values = min(int(given["level"]), last - 1), given["groups"], given["values"]
     labels = found.loc[found["level"] == level, "group"].tolist()
     to, below = given.get("to", labels[0]), found[found["level"] == level - 1]
     merged = below.loc[below["above"].isin(groups), "group"].tolist()
-    edits: dict[str, Callable[[Hierarchy], Hierarchy]] = {
-        "merge": lambda each: each.regroup(level, merged, given["name"] or " or ".join(groups)),
-        "move": lambda each: each.regroup(level, values, to),
-        "cut": lambda each: each.cut(level, _whole_numbers(given["points"])),
+    edits: dict[str, Callable[[Hierarchy, Any], Hierarchy]] = {
+        "merge": lambda each, _: each.regroup(level, merged, given["name"] or " or ".join(groups)),
+        "move": lambda each, _: each.regroup(level, values, to),
+        "drop": lambda each, sent: each.regroup(level, [sent["value"]], sent["to"]),
+        "cut": lambda each, _: each.cut(level, whole_numbers(each.attribute, given["points"].split(","))),
     }
-
-    def edit(key: str, change: Callable[[Hierarchy], Hierarchy]) -> None:
-        panel.act(key, lambda: session.edit_hierarchy(name, change))
-        state.set({"level": level})
 
     def change(key: str, value: Any) -> None:
         if key in edits:
-            edit(key, edits[key])
-        else:
-            state.set({**given, key: value})
-
-    def of_tree(sent: Change) -> None:
-        if "to" in sent:
-            edit("move", lambda each: each.regroup(level, [sent["value"]], sent["to"]))
-        else:
-            kept, label = given[sent["of"]], sent["label"]
-            state.set({**given, sent["of"]: tuple(set(kept) ^ {label})})
+            panel.act(key, lambda: session.edit_hierarchy(name, lambda each: edits[key](each, value)))
+        # Check boxes of the tree add a label to the chosen ones, or remove it.
+        changed = sorted(set(given[key]) ^ {value}) if key in ("groups", "values") else value
+        state.set({"level": level} if key in edits else {**given, key: changed})
 
     panel.form([panel.select("level", str(level), [str(each) for each in range(1, last)])], change)
     panel.text("tree_help", "help")
-    shown = {"label": panel.t("tree", level=level), "chosen": groups, "values": values}
-    tree(shown={**shown, "groups": _groups(panel, found, level)}, event_send=of_tree)
+    notes = {key: panel.t(key, values="{values}", records="{records}") for key in ("group_note", "records")}
+    few = below.groupby("above").head(_MOST_VALUES)
+    shown = {"groups": found[found["level"] == level].to_dict("records"), "below": few.to_dict("records")}
+    tree(
+        shown={"label": panel.t("tree", level=level), "chosen": groups, "values": values, **notes, **shown},
+        event_send=lambda sent: change(sent["key"], sent["value"]),
+    )
     fields = [
         panel.field("name", given["name"]),
         panel.button("merge", disabled=len(groups) < 2),
@@ -101,28 +94,3 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     if all(map(str.isdecimal, filter(None, found.loc[found["level"] == 0, "group"]))):
         fields += [panel.field("points", given["points"]), panel.button("cut", disabled=not given["points"])]
     panel.form(fields, change, "edit")
-
-
-def _groups(panel: Panel, found: pd.DataFrame, level: int) -> list[dict[str, Any]]:
-    """Return the groups of a level, each with the groups of the level below, for ``tree.vue``."""
-    below, groups = found[found["level"] == level - 1], []
-    for label, values, people in found.loc[found["level"] == level, ["group", "values", "people"]].to_numpy():
-        inside = below.loc[below["above"] == label, ["group", "people"]].to_numpy()[:_MOST_VALUES]
-        shown = [{"label": value, "note": panel.t("records", records=f"{own:,}")} for value, own in inside]
-        note = panel.t("group_note", values=f"{values:,}", records=f"{people:,}")
-        groups.append({"label": label, "note": note, "values": shown})
-    return groups
-
-
-def _whole_numbers(written: str) -> Sequence[int]:
-    """Return the whole numbers in a text, which are separated by commas.
-
-    Raises
-    ------
-    InputError
-        If a part of the text is none.
-    """
-    try:
-        return [int(part) for part in written.split(",")]
-    except ValueError:
-        raise InputError("not whole numbers", found=written, expected="numbers such as 0, 18, 65") from None
