@@ -17,7 +17,7 @@ from reidsim.drafts.profile import NAMES, Kind
 from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, QUASI, ROLES, SENSITIVE, roles_of, with_roles
 from reidsim.engine.exploration import Superseded
 from reidsim.engine.scenario import Scenario
-from reidsim.scenarios.kind import kind_named
+from reidsim.scenarios.registry import find_kind
 from reidsim.web.page import BROWSERS, STEPS, closed
 from reidsim.web.parts import LANGUAGES, language, said, strings
 from reidsim.web.session import Session
@@ -54,7 +54,7 @@ def test_strings_of_all_languages_have_the_same_keys_and_values():
 
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
 def test_fixed_texts_of_the_package_are_translated(session, code):
-    kind, words = kind_named("tables"), [*NAMES.ranks, *identifiers._STRONG, *identifiers._WEAK]
+    kind, words = find_kind("tables"), [*NAMES.ranks, *identifiers._STRONG, *identifiers._WEAK]
     measures = [text for each in (*kind.measures, *kind.measures_of_people) for text in (each.label, each.definition)]
     texts = {
         "names": [*(policy.label for policy in kind.policies.values()), *measures],
