@@ -225,8 +225,7 @@ class Panel:
         dependencies = [*dependencies, language.value]
         drawn, _ = self.computed(lambda: [picture(*each) for each in draw()], dependencies, "drawing")
         with solara.Div(classes=["desk-figures"]):
-            for each in drawn or ():
-                html(each)
+            html("".join(drawn or ()))
 
     def field(self, key: str, value: object = None, kind: str = "text", **more: object) -> dict[str, Any]:
         """Return a field of a form.

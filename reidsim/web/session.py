@@ -100,7 +100,7 @@ class Session:
         self._solving, self._reading = threading.RLock(), threading.Lock()
         self._newest = 0
         self._held: HeldStudy | None = None
-        self._released: tuple[RunResult | None, Releases | None] = (None, None)
+        self._released: Releases | None = None
         self.source: FilePreview | None = None
         self.drafted: DraftedScenario | None = None
         self.scenario: Scenario | None = None
@@ -386,10 +386,8 @@ class Session:
             If the records cannot be used.
         """
         with self._reading:
-            if self._released[0] is not result:
-                before = self._released[1]
-                self._released = (result, releases_of(StoredRun.from_result(result), before=before))
-            return self._released[1]
+            self._released = releases_of(StoredRun.from_result(result), before=self._released)
+            return self._released
 
     def recommended(self) -> tuple[str, pd.DataFrame]:
         """Return the policy whose release is recommended, and whom the kept columns single out in it.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -105,15 +103,14 @@ def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFr
     InputError
         If a policy has no release, or there is no such record.
     """
-    found, success = dict[str, Any](), [""]
+    table, success = pd.DataFrame(), [""]
     for policy, shared in _shared(releases, policies).items():
-        forms, expected = shared.forms, f"0 to {len(shared.forms.labels) - 1}"
-        if not 0 <= record < len(forms.labels):
-            raise InputError("no such record", where="record", found=record, expected=expected)
-        found[BEFORE] = shared.source.truth.iloc[record]
-        found[policy] = forms.labels.iloc[record] if forms.shared[record] else WITHHELD
+        forms, n = shared.forms, len(shared.forms.labels)
+        if not 0 <= record < n:
+            raise InputError("no such record", where="record", found=record, expected=f"0 to {n - 1}")
+        table[BEFORE] = shared.source.truth.iloc[record]
+        table[policy] = forms.labels.iloc[record] if forms.shared[record] else WITHHELD
         success.append(f"{forms.success[record]:.4f}")
-    table = pd.DataFrame(found)
     table.loc[SUCCESS] = success[: table.shape[1]]
     return table
 
