@@ -364,8 +364,7 @@ class DraftedScenario(Draft):
         own = {section.get("column", name): section for name, section in content["attributes"].items()}
         drafted = fresh["attributes"]
         attributes = {name: own.get(each.get("column", name), each) for name, each in drafted.items()}
-        of_fresh, of_content = (each.get("population", {}).get("recipe") for each in (fresh, content))
-        if of_fresh != of_content:
+        if fresh.get("population", {}).get("recipe") != content.get("population", {}).get("recipe"):
             # Names and values of attributes are those of the population.
             hierarchies = {name: each["hierarchy"] for name, each in attributes.items() if "file" in each["hierarchy"]}
             kept = {name: {**drafted[name], "hierarchy": each} for name, each in hierarchies.items()}

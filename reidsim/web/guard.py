@@ -55,7 +55,7 @@ class Guard:
         problem = self._problem(request.headers)
         has_token = scope["type"] == "http" and self._is_token(request.query_params.get("token", ""))
         if not problem and not has_token and not self._is_token(request.cookies.get(self._cookie, "")):
-            problem = "open the complete address that reidsim serve printed, with its token"
+            problem = "open the complete address that reidsim printed, with its token"
         if problem and scope["type"] == "websocket":
             # A websocket is rejected before it opens; uvicorn answers with HTTP status 403.
             await send({"type": "websocket.close", "code": WS_1008_POLICY_VIOLATION, "reason": problem})

@@ -84,8 +84,7 @@ async def exchange(request: Request) -> Response:
     name, session = request.path_params["name"], BROWSERS.session_of(str(request.cookies.get("solara-session-id", "")))
     folder, _, last = name.partition("/")
     if request.method == "POST":
-        place = session.place_for(last, "hierarchies" if folder == "hierarchies" else "uploads")
-        return await _received(request, place, session.folder)
+        return await _received(request, session.place_for(last, folder), session.folder)
     try:
         if folder == "hierarchy-of" and last in session.sections:
             text = session.hierarchy(last).table.to_csv(sep=";", header=False, index=False)

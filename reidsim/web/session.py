@@ -94,7 +94,8 @@ class Session:
             self._open(Scenario.load(folder / SCENARIO))
         else:
             for path in sorted(folder.glob("uploads/[!.]*"))[:1]:
-                self.take(path)
+                with suppress(InputError):
+                    self.take(path)
 
     def _begin(self) -> None:
         self._solving, self._reading = threading.RLock(), threading.Lock()
@@ -126,9 +127,9 @@ class Session:
     def place_for(self, name: str, folder: str = "uploads") -> Path:
         """Return a free path for a file that the browser sends, without the parts of its name that are no file name.
 
-        `folder` is ``uploads`` for records and ``hierarchies`` for hierarchies.
+        `folder` is ``hierarchies`` for hierarchies; others are ``uploads``, for records.
         """
-        place = self.folder / folder
+        place = self.folder / ("hierarchies" if folder == "hierarchies" else "uploads")
         place.mkdir(exist_ok=True)
         name = Path(name).name
         suffix = "".join(Path(name).suffixes[-2:])
@@ -152,10 +153,16 @@ class Session:
         """Begin with a file of the session, read with options of `preview`, and draft its scenario.
 
         The files of the session that belong to an earlier file are removed.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read; the session is then unchanged.
         """
+        source = preview(path, progress=lambda *step: self.progress.set(step), **options)
         self._clear(path)
         self._begin()
-        self.source = preview(path, progress=lambda *step: self.progress.set(step), **options)
+        self.source = source
         self.decide()
 
     def take_example(self) -> None:

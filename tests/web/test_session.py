@@ -128,6 +128,17 @@ def test_populations_are_offered_and_no_other_recipes():
     assert groups["adversary"]["population.recipe"]["options"] == ["", *populations]
 
 
+def test_a_file_that_cannot_be_read_leaves_the_session(session):
+    before, path = session.required, session.place_for("empty.csv")
+    path.write_text("")
+    with pytest.raises(InputError):
+        session.take(path)
+    assert session.required is before
+    assert Session(session.folder).required == before
+    (session.folder / "scenario.toml").unlink()
+    assert Session(session.folder).first_step == "file"
+
+
 def test_a_refused_change_leaves_the_scenario(session):
     before, text = session.required, (session.folder / "scenario.toml").read_text()
     for change in (
