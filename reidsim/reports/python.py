@@ -309,15 +309,18 @@ class DraftedScenario(Draft):
 
     Parameters
     ----------
-    folder : Path
-        Folder of the files.
     library : str
         Library of the table of records, such as ``polars``.
     """
 
-    folder: Path
+    _folder: Path | None = field(repr=False)
     _place: PrivateFolder = field(repr=False)
     library: str = "pandas"
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the files: as given to `new`, otherwise temporary, and another one for each copy of the draft."""
+        return self._folder or Path(self._place.name)
 
     @property
     def text(self) -> str:
@@ -558,7 +561,7 @@ def new(
     draft.write(into)
     if folder is None:
         keep_private(into)
-    return DraftedScenario(**vars(draft), folder=into, _place=place, library=library)
+    return DraftedScenario(**vars(draft), _folder=None if folder is None else into, _place=place, library=library)
 
 
 @dataclass(frozen=True)
