@@ -424,7 +424,10 @@ def share(
         )
     arguments.print_warnings(warnings)
     note(summary_of(sidecar))
-    for path, digest in digests.items():
+    if into is None:
+        note(f"Written: {' and '.join(map(str, digests))}")
+    # The digest of the report, which is signed, is in no file.
+    for path, digest in digests.items() if into else ():
         note(f"Written: {path}, SHA-256 {digest}")
 
 
