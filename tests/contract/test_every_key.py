@@ -29,6 +29,7 @@ ALLOWED = {
     "trees": "values that are released as they are belong to no group",
     "publisher.solver": 'with direction = "both" it only sets the start of a search that finds the same release',
     "publisher.safe_class": "only matters to an adversary who is exactly indifferent",
+    "publisher.max_risk": "a limit of `reidsim share`, not of a run",
     "publisher.seconds": "a time limit that the search does not reach",
     "publisher.rounds": "a limit that local recoding does not reach",
     "expectation.trials": "a number of draws, where the expectation can be computed",
