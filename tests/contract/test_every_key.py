@@ -107,7 +107,7 @@ def test_every_exception_is_of_a_key_that_has_an_effect_somewhere_or_checks_some
     # The effects of these keys have separate tests.
     checks = {
         "population.counts", "population.holds_release", "resources.*.buyers", "publisher.seconds",
-        "attributes.*.unknown", "agents.tolerance", "*.sequential.solver",
+        "publisher.max_risk", "attributes.*.unknown", "agents.tolerance", "*.sequential.solver",
     }  # fmt: skip
     without_effect = set(ALLOWED) - checks
     for name in (*_FEW, *(name for name in SCENARIOS if name not in _FEW)):
