@@ -37,7 +37,7 @@ COLOURS = 64
 
 
 # Shown in place of the temporary folder.
-PLACE = "/home/ada"
+PLACE = "~/ada"
 NAMED = """
 const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(arguments[0], arguments[1]);

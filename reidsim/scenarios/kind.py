@@ -38,11 +38,10 @@ from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages, own_measu
 from reidsim.linkage.people import AttributeLimits, SensitiveAttribute
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.scenarios import registry
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, kinds
-from reidsim.scenarios.registry import find_kind as find_kind
-from reidsim.scenarios.registry import kind_of as kind_of
 from reidsim.scenarios.scenario import HeldStudy, Scenario, Study, World, anchored
 from reidsim.scenarios.schema import OUTCOME_COLUMNS, ScenarioHead
 
@@ -1072,6 +1071,11 @@ def _changes_of_files(loaded: Scenario[Any]) -> dict[str, int]:
     texts = list[str]()
     with_texts(anchored(loaded.content, loaded.folder), texts.append)
     return {text: os.stat(text).st_mtime_ns for text in texts if os.path.isfile(text)}
+
+
+# The registry cannot name the type of kinds, because this module needs the registry.
+find_kind: Callable[..., Kind] = registry.find_kind
+kind_of: Callable[[ScenarioHead], Kind] = registry.kind_of
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:

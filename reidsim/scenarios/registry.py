@@ -21,7 +21,7 @@ from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainValidator
@@ -33,9 +33,6 @@ from reidsim.core.registry import Registry, installed, registered
 from reidsim.games.cross_play import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.scenarios.schema import Count, ReadIf, ScenarioHead
-
-if TYPE_CHECKING:
-    from reidsim.scenarios.kind import Kind
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
 K_ANONYMITY = "k-anonymity"
@@ -358,7 +355,7 @@ for _name, _object in {
     # Entry points, so that a kind is imported only when the first scenario of this kind is read.
     kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
 # All kinds made in this process, by schema; user-defined kinds also by their name in scenarios.
-MADE: dict[type | str, Kind] = {}
+MADE: dict[type | str, Any] = {}
 
 # Top-level module of each user-defined part in use, by name of the part.
 _IN_USE: dict[str, str] = {}
@@ -421,7 +418,7 @@ def object_at(module: Any, path: str) -> Any:
     return reduce(lambda found, name: getattr(found, name, None), path.split("."), module)
 
 
-def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Kind:
+def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Any:
     """Return a kind (see `Kind`) of reidsim, of an installed package, or of a module.
 
     Parameters
@@ -437,7 +434,7 @@ def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) 
         If no kind has this name, or its module may not be imported; the message names the key ``game``.
     """
     if isinstance(name, str) and name in kinds:
-        return kinds[name].load()  # type: ignore[no-any-return]
+        return kinds[name].load()
     if not isinstance(name, str) or not (names_object(name) or name in kinds.installed):
         raise kinds.unknown(name, where="game")
     part = load_part("kinds", name, where="game", folder=folder, allow_code=allow_code)
@@ -448,7 +445,7 @@ def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) 
     return MADE[name]
 
 
-def kind_of(scenario: ScenarioHead) -> Kind:
+def kind_of(scenario: ScenarioHead) -> Any:
     """Return the kind of a validated scenario.
 
     It is found by the scenario's schema, else by its key ``game``. An `InputError` is raised if the kind is unknown.
@@ -456,7 +453,7 @@ def kind_of(scenario: ScenarioHead) -> Kind:
     return MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
 
 
-def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Kind:
+def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Any:
     """Return the kind (see `Kind`) of a scenario file in plain data.
 
     Without key ``game``, it is `DEFAULT_KIND`. A kind in a user's module is imported, and made again. Modules in the
