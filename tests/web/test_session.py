@@ -21,6 +21,7 @@ from reidsim.scenarios.registry import find_kind
 from reidsim.web.page import BROWSERS, STEPS, closed
 from reidsim.web.parts import LANGUAGES, language, said, strings
 from reidsim.web.session import Session
+from reidsim.web.steps import game
 
 
 @pytest.fixture
@@ -168,6 +169,16 @@ def test_a_population_counts_groups_and_is_removed_again(session):
     assert session.hierarchy("sex").labels[0] == ("F", "M")
     assert session.required.content["adversary"]["risk"] == "prosecutor"
     assert set(session.sections) == {"age", "sex", "zip"}
+
+
+def test_amounts_of_a_planner_are_set_and_removed_with_it(session):
+    for key, value in (("planner", "fmdp"), ("sequential.access_cost", 2), ("sequential.penalty", 5)):
+        session.change(game._changes(session.required, f"adversary.{key}", value))
+    assert session.required.content["adversary"]["sequential"] == {"access_cost": 2, "penalty": 5}
+    for _ in range(2):
+        session.change(game._changes(session.required, "adversary.planner", "one-shot"))
+        assert not session.required.content["adversary"].get("sequential")
+    assert session.solve().summary.loc["no-protection", "risk"] > 0
 
 
 def test_a_hierarchy_that_lacks_values_closes_the_next_steps(session):

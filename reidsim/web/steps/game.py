@@ -28,7 +28,7 @@ from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
 _PRESETS = presets()
-_K_ANONYMITY = "k-anonymity"
+_K_ANONYMITY, _FMDP = "k-anonymity", "fmdp"
 
 
 @solara.component
@@ -69,6 +69,11 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
         # An adversary who holds a list searches for the people in it.
         held = {"resources.list": {"kind": value, "coverage": 0.5}, "adversary.holds": ["list"]}
         return {**held, "adversary.direction": None} if value else dict.fromkeys(held)
+    if key == "adversary.planner" and value != _FMDP:
+        # Amounts that the page has set go with their planner; other keys stay, and are refused with their names.
+        given = scenario.content["adversary"].get("sequential", {}).keys()
+        is_own = given and given <= {name.rpartition(".")[2] for name in _FIELDS["amounts"]}
+        return {key: value, **({"adversary.sequential": None} if is_own else {})}
     return {key: None if value == "" else value}
 
 
@@ -97,7 +102,8 @@ def _fields(panel: Panel, scenario: Scenario, group: Mapping[str, Any]) -> list[
     """Return the fields of a group of ``fields.toml``."""
     fields = []
     for key, about in group.items():
-        if _value(scenario, about.get("with", key)) is None:
+        planner = _value(scenario, "adversary.planner")
+        if _value(scenario, about.get("with", key)) is None or about.get("planner", planner) != planner:
             continue
         value, more = _value(scenario, key), dict[str, Any]()
         if value is None and "default" in about:
