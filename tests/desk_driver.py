@@ -40,6 +40,8 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # The driver would wait half a minute until a button below the window has scrolled into it.
+    "--disable-smooth-scrolling",
     "--window-size=1280,1000",
 )
 AXE = """
