@@ -118,7 +118,7 @@ def people_keys(
     households = [profile.name for profile in named if _agreement(groups, finder.codes(profile))[0] == 1]
     if not households and not person:
         households = [profile.name for profile in candidates if finder.is_household(profile)]
-    return PeopleKeys(person, next(iter(households), None), len(np.unique(groups)), undecided)
+    return PeopleKeys(person, next(iter(households), None), int(groups.max()) + 1, undecided)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-import pyarrow as pa
-from pyarrow import compute
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, format_of, is_numbered, meaning_of, plain_words, words_of
@@ -732,8 +730,8 @@ def profile_table(
     profiles = list[ColumnProfile]()
     for column, (name, hint) in zip(frame.columns, hints.items(), strict=True):
         progress(len(profiles), len(hints))
-        counts = compute.value_counts(pa.chunked_array(pa.array(frame[column], type=pa.large_string())))
-        written = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+        counts = frame[column].value_counts(sort=False)
+        written = dict(zip(map(str, counts.index), counts.tolist(), strict=True))
         found = AS_WRITTEN if hint is not None and hint.role == "direct" else find_reading(written, hint, age_on)
         is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
         if hint is None:

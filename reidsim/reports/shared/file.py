@@ -25,7 +25,7 @@ from reidsim.core.tables import (
     library_of,
     native_table,
     quoted_cells,
-    read_table,
+    read_coded_table,
     refuse_encoding_of_types,
     require_columns,
     sniff_delimiter,
@@ -192,7 +192,7 @@ def write_shared(
 
         try:
             made = unfinished(content)
-            table = read_table(Path(made), delimiter=delimiter, trim=False) if len(shared.table) else shared.table
+            table = read_coded_table(Path(made), delimiter=delimiter, trim=False) if len(shared.table) else shared.table
             found = read_back(shared, table)
             if not accept_risk:
                 limit.require(found.risk, shared.policy, run.content)
@@ -272,7 +272,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if not sidecar["records"]["shared"]:
         # The file has only a header, which the hash has already verified.
         return sidecar
-    table = read_table(path, delimiter=sidecar["delimiter"], trim=False)
+    table = read_coded_table(path, delimiter=sidecar["delimiter"], trim=False)
     roles = {column["name"]: column["role"] for column in sidecar["columns"]}
     if list(table.columns) != list(roles):
         raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))
@@ -643,7 +643,7 @@ def apply(
         records.require_file(new, "new records")
         refuse_encoding_of_types(new, encoding)
         delimiter = sniff_delimiter(new, encoding)
-        frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
+        frame = read_coded_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
         require_columns(frame, [*values, *kept.names], new)
         released = next((name for name in kept.names if name in values), None)
         if released is not None:
@@ -703,7 +703,7 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
         neither yes nor no.
     """
     records.require_file(path, "a rulebook written by reidsim share")
-    rules = read_table(path, trim=False)
+    rules = read_coded_table(path, trim=False)
     values = list(rules.columns[: max(len(rules.columns) // 2 - 1, 0)])
     if not values or list(rules.columns) != [*values, _FORM, _IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]:
         found, expected = listed(rules.columns), "a file written with --rulebook of share"
