@@ -229,7 +229,7 @@ def require_workbook_fits(path: Path) -> None:
     require_memory(declared * _WORKBOOK_COPIES, "too large for memory", source=path)
 
 
-def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> None:
+def require_parquet_fits(path: Path, columns: Iterable[str] | None = None, part: float = 1.0) -> None:
     """Refuse a Parquet file that is a device or declares content beyond free memory.
 
     A damaged file passes; reading it reports the damage.
@@ -239,6 +239,8 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
     path : Path
     columns : iterable of str, optional
         Columns to read; all if not given.
+    part : float
+        Share of the rows that is read.
 
     Raises
     ------
@@ -262,7 +264,7 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
             for column in map(group.column, range(group.num_columns))
             if wanted is None or column.path_in_schema.split(".")[0] in wanted
         )
-    require_memory(needed, "too large for memory", source=path)
+    require_memory(round(needed * part), "too large for memory", source=path)
 
 
 # Larger text files are refused before they fill memory.

@@ -691,6 +691,21 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     return pd.Series(text.mask(missing, "").to_numpy(), dtype="str")
 
 
+def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.Index[str]]:
+    """Return the number of each cell's text, and the texts that occur, in the order of their first cells.
+
+    Texts have no spaces around them; missing values are "". Numbers have the smallest type of integers.
+    """
+    codes, values = pd.factorize(column)
+    texts = np.array([*(str(value).strip() for value in values), ""], dtype=object)
+    # A missing value has the code -1, the last place.
+    order = pd.unique(codes)
+    number, distinct = pd.factorize(texts[order])
+    place = np.zeros(len(texts), np.min_scalar_type(-len(distinct) - 1))
+    place[order] = number
+    return place[codes], pd.Index(distinct)
+
+
 def detect_encoding(path: Path) -> str:
     """Return the encoding of delimited text: utf-8, utf-16 with a byte order mark, else cp1252 or latin-1.
 

@@ -26,6 +26,7 @@ from reidsim.core.tables import (
     native_table,
     quoted_cells,
     read_coded_table,
+    read_table,
     refuse_encoding_of_types,
     require_columns,
     sniff_delimiter,
@@ -643,7 +644,7 @@ def apply(
         records.require_file(new, "new records")
         refuse_encoding_of_types(new, encoding)
         delimiter = sniff_delimiter(new, encoding)
-        frame = read_coded_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
+        frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
         require_columns(frame, [*values, *kept.names], new)
         released = next((name for name in kept.names if name in values), None)
         if released is not None:
@@ -703,7 +704,7 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
         neither yes nor no.
     """
     records.require_file(path, "a rulebook written by reidsim share")
-    rules = read_coded_table(path, trim=False)
+    rules = read_table(path, trim=False)
     values = list(rules.columns[: max(len(rules.columns) // 2 - 1, 0)])
     if not values or list(rules.columns) != [*values, _FORM, _IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]:
         found, expected = listed(rules.columns), "a file written with --rulebook of share"
