@@ -153,7 +153,7 @@ def read_coded_table(
         # Each column is released as soon as its values are in the table.
         with _as_text(path, name, columns[0].type):
             found.append(columns.pop(0).values(trim=trim))
-    return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)))
+    return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)), copy=False)
 
 
 class _CodedColumn:
@@ -387,7 +387,8 @@ def _parquet_batches(path: Path) -> tuple[list[str], Iterator[pa.RecordBatch]]:
 
     def batches() -> Iterator[pa.RecordBatch]:
         with reading_parquet(path):
-            yield from table.to_batches(use_threads=False)
+            # Reading further ahead only takes memory.
+            yield from table.to_batches(use_threads=False, batch_readahead=1, fragment_readahead=1)
 
     return schema.names, batches()
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
@@ -43,7 +44,7 @@ from reidsim.drafts.profile import (
     rows_with,
     wider_bands,
 )
-from reidsim.populations.population import Attribute, Population, natural_categories
+from reidsim.populations.population import Attribute, Population, distinct_rows, natural_categories
 from reidsim.releases.hierarchy import NOT_A_DATE, SUPPRESSED, date_levels, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.scenarios.hierarchies import DateReading
 
@@ -64,6 +65,8 @@ _MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 1_200, 6_000_000_000
 _MOST_SEARCHED, _MOST_WORK_OF_SEARCH = 600_000, 30_000_000_000
 # With more strategies than of a large table, skipping is faster from this number of strategies times distinct cells on.
 _MOST_EVALUATED = 600_000_000
+# Rows of which distinct ones are found at once; more take more memory.
+_ROWS_AT_ONCE = 2**22
 # Ranks of attributes known from voter lists and by acquaintances (see names.toml).
 _KNOWN_RANKS = (1, 2)
 # Maximum number of distinct values of a column chosen automatically; higher for codes with a concept, because they
@@ -520,7 +523,7 @@ def choose(
             expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
             raise InputError(problem, where=f"column {name!r}", found=listed(strange, 3), expected=expected)
     require_among("not a quasi-identifier", hierarchies, chosen, where="--hierarchy")
-    cells, columns = len(frame[chosen].drop_duplicates()), []
+    cells, columns = _n_distinct(frame[chosen]), []
     for profile in taken:
         match = matches.get(profile.name)
         column = spelled(profile) if match is None else replace(profile, found=match.profile.found)
@@ -538,6 +541,23 @@ def choose(
         possible += [] if why else [name]
     columns.sort(key=lambda column: list(frame).index(column.profile.name))
     return Choice(tuple(columns), left_out, tuple(possible), cells)
+
+
+def _n_distinct(frame: pd.DataFrame) -> int:
+    """Return the number of distinct rows, which are counted in parts, so that the memory depends on this number."""
+    codes = [frame[name].astype("category").array.codes for name in frame]
+    parts, n_parts, n_distinct = list[list[NDArray[np.integer[Any]]]](), 0, 0
+    for start in range(0, len(frame), _ROWS_AT_ONCE):
+        part = [column[start : start + _ROWS_AT_ONCE] for column in codes]
+        first, _ = distinct_rows(part, len(part[0]))
+        parts.append([column[first] for column in part])
+        n_parts += len(first)
+        if n_parts > 2 * n_distinct:
+            together = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+            first, _ = distinct_rows(together, len(together[0]))
+            parts, n_parts, n_distinct = [[column[first] for column in together]], len(first), len(first)
+    together = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    return len(distinct_rows(together, len(together[0]))[0])
 
 
 def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options: DraftOptions) -> None:
