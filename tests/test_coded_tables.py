@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import reidsim
 from reidsim.core import tables
 from reidsim.core.errors import InputError
 from reidsim.core.tables import detect_encoding, read_coded_table, read_table
@@ -107,3 +108,23 @@ def test_an_encoding_is_detected_by_the_last_character(tmp_path, small_batches, 
     last = {"utf-8": "ë", "cp1252": "ë", "latin-1": "\x81ë", "utf-16": "ë"}[encoding]
     (tmp_path / "people.csv").write_bytes(("name\n" + "Ada\n" * 200 + last).encode(encoding))
     assert detect_encoding(tmp_path / "people.csv") == encoding
+
+
+def test_a_folder_of_parquet_files_is_drafted_run_and_shared_like_one_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people = pd.DataFrame({"age": [str(30 + n % 40) for n in range(400)], "sex": ["F", "M"] * 200})
+    people.to_csv("people.csv", index=False)
+    folder = tmp_path / "people.parquet"
+    folder.mkdir()
+    people[:150].to_parquet(folder / "first.parquet", index=False)
+    people[150:].to_parquet(folder / "second.parquet", index=False)
+    released = []
+    for data in ("people.csv", "people.parquet"):
+        result = reidsim.new(data, folder=f"draft of {data}").run()
+        result.save(f"results of {data}")
+        reidsim.share(f"results of {data}", "no-attack", path=f"released {data}.csv", accept_risk=True)
+        released.append((tmp_path / f"released {data}.csv").read_bytes())
+    assert released[0] == released[1]
+    people[:150].to_parquet(folder / "third.parquet", index=False)
+    with pytest.raises(InputError, match="differs from the file of the run"):
+        reidsim.share("results of people.parquet", "no-attack", path="again.csv", accept_risk=True)

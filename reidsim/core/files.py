@@ -212,6 +212,11 @@ def require_no_device(path: Path) -> None:
         raise InputError("is a pipe, device or socket", source=path, expected="a file")
 
 
+def is_parquet_folder(path: Path) -> bool:
+    """Return whether a path is a folder of Parquet files, which is one table; its name ends with ``.parquet``."""
+    return path.suffix == ".parquet" and path.is_dir()
+
+
 def require_workbook_fits(path: Path) -> None:
     """Refuse a workbook if reading it would need more than the free memory.
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from reidsim.audit.identifiers import why_identifying
 from reidsim.audit.release import TrueRecords
 from reidsim.core.errors import InputError, listed, locating, require_among, require_distinct
+from reidsim.core.files import is_parquet_folder
 from reidsim.core.tables import coded, require_columns
 from reidsim.core.validation import validated
 from reidsim.core.wording import counted
@@ -47,7 +48,7 @@ _MOST_SETS = 2_000
 
 
 def require_file(path: Path, expected: str, *, source: str | Path | None = None, hint: str | None = None) -> None:
-    """Check that a path is an existing file.
+    """Check that a path is an existing file, or a folder of Parquet files.
 
     `expected` (a description of the file), `source` (a name in place of the path) and `hint` are for the message.
 
@@ -56,7 +57,7 @@ def require_file(path: Path, expected: str, *, source: str | Path | None = None,
     InputError
         If it is not.
     """
-    if not path.is_file():
+    if not (path.is_file() or is_parquet_folder(path)):
         raise InputError("no such file", source=source or path, expected=expected, hint=hint)
 
 
