@@ -545,19 +545,15 @@ def choose(
 
 def _n_distinct(frame: pd.DataFrame) -> int:
     """Return the number of distinct rows, which are counted in parts, so that the memory depends on this number."""
-    codes = [frame[name].astype("category").array.codes for name in frame]
-    parts, n_parts, n_distinct = list[list[NDArray[np.integer[Any]]]](), 0, 0
-    for start in range(0, len(frame), _ROWS_AT_ONCE):
-        part = [column[start : start + _ROWS_AT_ONCE] for column in codes]
+    codes: list[NDArray[np.integer[Any]]] = [frame[name].astype("category").array.codes for name in frame]
+    distinct, done = [column[:0] for column in codes], 0
+    while done < len(frame):
+        # As many further rows as are distinct so far, so that each row is visited a few times only.
+        end = done + max(_ROWS_AT_ONCE, len(distinct[0]))
+        part = [np.concatenate([known, column[done:end]]) for known, column in zip(distinct, codes, strict=True)]
         first, _ = distinct_rows(part, len(part[0]))
-        parts.append([column[first] for column in part])
-        n_parts += len(first)
-        if n_parts > 2 * n_distinct:
-            together = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
-            first, _ = distinct_rows(together, len(together[0]))
-            parts, n_parts, n_distinct = [[column[first] for column in together]], len(first), len(first)
-    together = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
-    return len(distinct_rows(together, len(together[0]))[0])
+        distinct, done = [column[first] for column in part], end
+    return len(distinct[0])
 
 
 def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options: DraftOptions) -> None:
