@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from reidsim.core.tables import coded
 from reidsim.linkage.people import GroupValues, RowSets
 from reidsim.populations.population import MOST_KEYS, distinct_rows, numbered
 
@@ -170,18 +171,6 @@ def text_of(column: pd.Series[str]) -> pd.Series[str]:
     Missing values are "".
     """
     return column.astype("str").mask(column.isna(), "").str.strip()
-
-
-def coded(column: pd.Series[Any]) -> tuple[NDArray[np.intp], pd.Index[str]]:
-    """Return the number of each cell's text, see `text_of`, and the texts that occur.
-
-    Each category is converted to text once, not each cell.
-    """
-    labels: Any = column.astype("category").array
-    texts = np.array(["", *(str(label).strip() for label in labels.categories)], dtype=object)
-    used, place = numbered(labels.codes.astype(np.int64) + 1)
-    number, distinct = pd.factorize(texts[used])
-    return number[place], pd.Index(distinct)
 
 
 def _as_number(text: str) -> float | None:

@@ -19,7 +19,7 @@ import weakref
 import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from reidsim.core.errors import InputError, listed, nearest, reading, refuse_first, writing
 
@@ -32,15 +32,11 @@ TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".data", ".gz", ".bz2", ".parqu
 _MOST_CHARACTERS = 40
 _PAGE = 4096
 _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("bytes", 1))
-# Peak memory of reading a file as a table, as a multiple of its uncompressed content. Text: bytes, text, parsed rows
-# and columns. Parquet: stored, as text, and trimmed. Workbooks: the XML parts are larger than their cells.
-_TEXT_COPIES, _PARQUET_COPIES, _WORKBOOK_COPIES = 6, 4, 4
+# Peak memory of reading a file as a table, as a multiple of its uncompressed content. Parquet: stored, as text, and
+# trimmed. Workbooks: the XML parts are larger than their cells.
+_PARQUET_COPIES, _WORKBOOK_COPIES = 4, 4
 # Memory of a Parquet cell that is read as text, in addition to its content, bytes.
 _CELL_BYTES = 24
-# Number of bytes after which memory is checked again while a file is read.
-_CHUNK = 16 * 2**20
-# Files up to this size are read without such a check, bytes.
-_SMALL = 2**20
 
 
 class PrivateFolder:
@@ -216,21 +212,9 @@ def require_no_device(path: Path) -> None:
         raise InputError("is a pipe, device or socket", source=path, expected="a file")
 
 
-def read_within_memory(file: IO[bytes], path: Path) -> bytes:
-    """Return the content of an open file object, which may decompress it.
-
-    Raises
-    ------
-    InputError
-        If the content exceeds the size that can be read as a table in free memory; raised as soon as it does.
-    """
-    content = bytearray(file.read(_SMALL))
-    # Measure before more is read, which reduces free memory.
-    free = free_memory() if len(content) == _SMALL else None
-    while chunk := file.read(_CHUNK):
-        content += chunk
-        require_memory(len(content) * _TEXT_COPIES, "too large for memory, even in part", source=path, free=free)
-    return bytes(content)
+def is_parquet_folder(path: Path) -> bool:
+    """Return whether a path is a folder of Parquet files, which is one table; its name ends with ``.parquet``."""
+    return path.suffix == ".parquet" and path.is_dir()
 
 
 def require_workbook_fits(path: Path) -> None:
@@ -250,7 +234,7 @@ def require_workbook_fits(path: Path) -> None:
     require_memory(declared * _WORKBOOK_COPIES, "too large for memory", source=path)
 
 
-def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> None:
+def require_parquet_fits(path: Path, columns: Iterable[str] | None = None, part: float = 1.0) -> None:
     """Refuse a Parquet file that is a device or declares content beyond free memory.
 
     A damaged file passes; reading it reports the damage.
@@ -260,6 +244,8 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
     path : Path
     columns : iterable of str, optional
         Columns to read; all if not given.
+    part : float
+        Share of the rows that is read.
 
     Raises
     ------
@@ -283,7 +269,7 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
             for column in map(group.column, range(group.num_columns))
             if wanted is None or column.path_in_schema.split(".")[0] in wanted
         )
-    require_memory(needed, "too large for memory", source=path)
+    require_memory(round(needed * part), "too large for memory", source=path)
 
 
 # Larger text files are refused before they fill memory.

@@ -25,10 +25,12 @@ from types import ModuleType
 from typing import Any
 
 import narwhals
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 from pandas.io.stata import StataReader
-from pyarrow import compute, parquet
+from pyarrow import compute, dataset, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.core.errors import InputError, listed, nearest, refuse_rows, require_distinct
@@ -38,9 +40,9 @@ from reidsim.core.files import (
     SPSS,
     STATA,
     TYPED_ENDINGS,
-    read_within_memory,
+    free_memory,
+    require_memory,
     require_no_device,
-    require_parquet_fits,
     require_workbook_fits,
 )
 
@@ -48,9 +50,17 @@ DELIMITERS = (",", ";", "\t", "|")
 
 # Number of bytes that contain at least a header and a row.
 _BEGINNING = 2**20
+# Number of bytes of a file that are read at once.
+_CHUNK = 2**20
+# Cells whose codes are unified at once; fewer take more time, more take more memory.
+_PENDING = 2**20
+# Copies of the codes of a file while its columns are completed, and bytes of a cell of text.
+_COPIES, _TEXT_BYTES = 2, 24
 # Every column takes time, even with few rows.
 _MOST_COLUMNS = 10_000
 _ZIP = b"PK\x03\x04"
+# Byte order marks of UTF-16.
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Description of a typed file by its ending, and the extra dependency that reads it.
 _KINDS = {
     **dict.fromkeys(STATA, ("a Stata file", "")),
@@ -61,7 +71,14 @@ _KINDS = {
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
-def read_table(
+def read_table(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a table with every value as text; for the parameters and errors, see `read_coded_table`."""
+    table = read_coded_table(path, **options)
+    require_memory(table.size * _TEXT_BYTES, "too large for memory", source=path)
+    return table.astype("str")
+
+
+def read_coded_table(
     path: Path,
     *,
     delimiter: str = ",",
@@ -72,9 +89,10 @@ def read_table(
     sheet: str | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> pd.DataFrame:
-    """Read a table with every value as text.
+    """Read a table with every value as text, and each distinct value of a column once.
 
-    No types are inferred, and empty values stay empty.
+    No types are inferred, and empty values stay empty. Delimited text and Parquet are read in batches: memory depends
+    on the distinct values, and on one to four bytes per cell.
 
     Parameters
     ----------
@@ -95,35 +113,127 @@ def read_table(
     sheet : str, optional
         Sheet of a workbook; the first by default.
     progress : callable, optional
-        Called with the numbers of steps done and in total while delimited text is read.
+        Called with the numbers of bytes read and in total while delimited text is read.
 
     Returns
     -------
     DataFrame
+        Categorical columns, with categories in the order of their first rows; a column in which most values occur once
+        is text.
 
     Raises
     ------
     InputError
         If the file cannot be read, is not text, has no rows, rows of different lengths, repeated column names,
-        or more than 10,000 columns; or if a sheet is given for a file that is no workbook.
+        or more than 10,000 columns; if its values need more memory than is free; or if a sheet is given for a file that
+        is no workbook.
     """
     if sheet is not None and path.suffix.lower() not in EXCEL:
         raise InputError("only a workbook has sheets", source=path, where="sheet", found=sheet)
-    if path.suffix == ".parquet":
-        return _parquet(path, trim)
     if path.suffix.lower() in TYPED_ENDINGS:
         return text_table(read_typed_file(path, sheet=sheet), str(path), trim=trim)
-    text = _text(path, encoding)
-    above = itertools.takewhile(
-        lambda line: not line.strip() or (comment is not None and line.startswith(comment)),
-        io.StringIO(text, newline=""),
-    )
-    text = text[sum(map(len, above)) :]
-    try:
-        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
-    except csv.Error as error:
-        hint = "a quotation mark is not closed"
-        raise InputError(f"the first row cannot be read: {error}", source=path, hint=hint) from None
+    batches: Iterator[pa.RecordBatch]
+    if path.suffix == ".parquet":
+        names, batches = _parquet_batches(path)
+    else:
+        names, batches = _text_batches(path, delimiter, header, comment, encoding, progress)
+    columns = [_CodedColumn() for _ in names]
+    free, rows = free_memory(), 0
+    for batch in batches:
+        for column, cells, name in zip(columns, batch.columns, names, strict=True):
+            with _as_text(path, name, cells.type):
+                column.add(cells)
+        rows += batch.num_rows
+        held = sum(column.n_bytes for column in columns)
+        require_memory(_COPIES * held, "too large for memory", source=path, free=free)
+    if rows == 0:
+        raise InputError("the file has no rows", source=path, expected="at least one row")
+    found = []
+    for name in names:
+        # Each column is released as soon as its values are in the table.
+        with _as_text(path, name, columns[0].type):
+            found.append(columns.pop(0).values(trim=trim))
+    return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)), copy=False)
+
+
+class _CodedColumn:
+    """Cells of a column, collected from batches as codes of one dictionary that grows."""
+
+    def __init__(self) -> None:
+        self.type = pa.null()
+        self._dictionary = pa.array([])
+        self._codes: list[NDArray[np.signedinteger[Any]]] = []
+        # Codes in the order of their first cells; the dictionary may have values without a cell.
+        self._in_order = np.zeros(0, dtype=np.int32)
+        self._pending: list[pa.DictionaryArray] = []
+        self._n_pending = 0
+        self.n_bytes = 0
+
+    def add(self, cells: pa.Array) -> None:
+        """Append the cells of a batch."""
+        coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+        if not self._pending and not self._codes:
+            self.type, self._dictionary = cells.type, coded.dictionary[:0]
+        self._pending.append(coded)
+        self._n_pending += len(cells)
+        # Each time, all distinct values are numbered again: their number sets how many cells wait for it.
+        if self._n_pending >= max(_PENDING, len(self._dictionary)):
+            self._number()
+
+    def _number(self) -> None:
+        if not self._pending:
+            return
+        none = pa.DictionaryArray.from_arrays(pa.array([], self._pending[0].indices.type), self._dictionary)
+        first, *others = pa.chunked_array([none, *self._pending]).unify_dictionaries().chunks
+        self._dictionary = first.dictionary
+        # The codes of values that were numbered before are unchanged.
+        codes = np.concatenate([compute.fill_null(each.indices, -1).to_numpy() for each in others])
+        self._codes.append(codes.astype(np.min_scalar_type(-len(self._dictionary) - 1)))
+        self._in_order = pd.unique(np.concatenate([self._in_order, pd.unique(codes)]))
+        self.n_bytes += self._codes[-1].nbytes
+        self._pending, self._n_pending = [], 0
+
+    def values(self, *, trim: bool) -> Any:
+        """Return the cells as text, missing ones as empty: a categorical, or text if most values occur once."""
+        self._number()
+        order = self._in_order
+        values = self._dictionary.take(pa.array(order, mask=order < 0))
+        if pa.types.is_floating(values.type) and compute.all(compute.equal(values, compute.floor(values))).as_py():
+            with contextlib.suppress(pa.ArrowInvalid):
+                values = values.cast(pa.int64())
+        texts = compute.fill_null(values.cast(pa.string()), "")
+        coded = (compute.utf8_trim_whitespace(texts) if trim else texts).dictionary_encode()
+        n_distinct = len(coded.dictionary)
+        # The last place is the code of missing values, -1.
+        number = np.zeros(len(self._dictionary) + 1, np.min_scalar_type(-n_distinct - 1))
+        number[order] = coded.indices
+        codes, self._codes = np.concatenate([number[part] for part in self._codes]), []
+        distinct: Any = pd.array(coded.dictionary, dtype="str")
+        if 2 * n_distinct > len(codes):
+            return distinct[codes]
+        return pd.Categorical.from_codes(codes, pd.Index(distinct), validate=False)
+
+
+def _text_batches(
+    path: Path,
+    delimiter: str,
+    header: bool,
+    comment: str | None,
+    encoding: str | None,
+    progress: Callable[[int, int], object],
+) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+    """Return the column names of delimited text, and its rows in batches; see `read_coded_table`."""
+    lines = io.TextIOWrapper(_Stream(_utf8(path, encoding)), "utf-8", newline="")
+    above, first = "", list[str]()
+    for line in lines:
+        if line.strip() and not (comment is not None and line.startswith(comment)):
+            try:
+                first = next(csv.reader(itertools.chain([line], lines), delimiter=delimiter))
+            except csv.Error as error:
+                hint = "a quotation mark is not closed"
+                raise InputError(f"the first row cannot be read: {error}", source=path, hint=hint) from None
+            break
+        above += line
     names = [name.strip() for name in first] if header else [str(number) for number in range(len(first))]
     if len(names) > _MOST_COLUMNS:
         raise InputError("too many columns", source=path, found=len(names), expected=f"at most {_MOST_COLUMNS:,}")
@@ -131,23 +241,19 @@ def read_table(
         hint = "remove delimiters at the ends of lines, which add columns without a name"
         raise InputError("column named twice", source=path, found="", hint=hint)
     require_distinct("column named twice", names, source=path)
-    # The parser received the header as column names, so the header is also the first row.
-    table = _parsed(path, text, names, delimiter, header).slice(int(header))
-    if table.num_rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one row")
-    # The table holds all values: release the memory of the text.
-    del text
-    columns = []
-    for number, column in enumerate(table.columns, start=2):
-        progress(number, table.num_columns + 2)
-        columns.append(_values(column, trim))
-    return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
+    size = path.stat().st_size
+    content = _Stream(_utf8(path, encoding, lambda done: progress(done, max(done, size))))
+    content.read(len(above.encode()))
+    return names, _rows(path, content, above.count('"'), names, delimiter, header)
 
 
-def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: bool) -> pa.Table:
-    """Return all rows of delimited text, with the header, as columns of text.
+def _rows(
+    path: Path, content: io.BufferedReader, quotes: int, names: list[str], delimiter: str, header: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of delimited text, without the header, in batches of coded text.
 
-    `names` are the column names. `header`, whether the first row is a header, affects only row numbers in messages.
+    `content` is the text from the first row on, and `quotes` the number of quotation marks before it. `header`, whether
+    the first row is a header, affects only row numbers in messages.
 
     Raises
     ------
@@ -160,24 +266,37 @@ def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: boo
         broken.append(row)
         return "error"
 
-    def parse(rows: str) -> pa.Table:
-        return arrow_csv.read_csv(
-            io.BytesIO(rows.encode()),
-            read_options=arrow_csv.ReadOptions(column_names=names, use_threads=False),
+    def closed() -> Iterator[bytes]:
+        n_quotes = quotes
+        while chunk := content.read(_CHUNK):
+            n_quotes += chunk.count(b'"')
+            yield chunk
+        # An unclosed quotation mark swallows all following text, including an appended row.
+        if n_quotes % 2:
+            appended.append("x")
+            yield ("\n" + delimiter.join("x" for _ in names)).encode()
+
+    unclosed, appended, rows = "a quotation mark is not closed", list[str](), 0
+    last: pa.RecordBatch | None = None
+    try:
+        # The parser receives the header as column names, so the header is also the first row.
+        for batch in arrow_csv.open_csv(
+            _Stream(closed()),
+            read_options=arrow_csv.ReadOptions(column_names=names, use_threads=False, block_size=_CHUNK),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
             ),
             convert_options=arrow_csv.ConvertOptions(
-                strings_can_be_null=False, column_types=dict.fromkeys(names, pa.string())
+                strings_can_be_null=False,
+                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
             ),
-        )
-
-    unclosed = "a quotation mark is not closed"
-    try:
-        table = parse(text)
-        # An unclosed quotation mark swallows all following text, including an appended row.
-        further = "\n" + delimiter.join("x" for _ in names)
-        is_open = text.count('"') % 2 == 1 and parse(text + further).num_rows == table.num_rows
+        ):
+            if batch.num_rows == 0:
+                continue
+            if last is not None:
+                yield last
+            last = batch.slice(int(header and rows == 0))
+            rows += batch.num_rows
     except pa.ArrowInvalid as error:
         if broken:
             row, hint = broken[0], unclosed if broken[0].text.count('"') % 2 == 1 else None
@@ -189,16 +308,41 @@ def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: boo
             hint = f"shorten the row; or possibly {unclosed}"
             raise InputError("a row is longer than a megabyte", source=path, hint=hint) from None
         raise InputError(f"rows cannot be parsed: {error}", source=path) from None
-    if is_open:
-        where = f"row {table.num_rows - header}" if table.num_rows > header else "first row"
-        expected = "a closing quotation mark at the end of the value"
-        raise InputError(unclosed, source=path, where=where, expected=expected)
-    return table
+    if last is None:
+        return
+    if appended:
+        if last.num_rows == 0 or any(column[-1].as_py() != "x" for column in last.columns):
+            where = f"row {rows - header}" if rows > header else "first row"
+            expected = "a closing quotation mark at the end of the value"
+            raise InputError(unclosed, source=path, where=where, expected=expected)
+        last = last.slice(0, last.num_rows - 1)
+    yield last
 
 
-def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
-    values: pd.Series[str] = (compute.utf8_trim_whitespace(text) if trim else text).to_pandas().astype("str")
-    return values
+class _Stream(io.BufferedReader):
+    """A binary file with the content of an iterator of bytes."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        super().__init__(_Chunks(chunks), _CHUNK)
+
+
+class _Chunks(io.RawIOBase):
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not len(self._rest):
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        n = min(len(buffer), len(self._rest))
+        buffer[:n], self._rest = self._rest[:n], self._rest[n:]
+        return n
 
 
 @contextlib.contextmanager
@@ -231,43 +375,43 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         return parquet.read_table(path.absolute(), columns=columns)
 
 
-def _parquet(path: Path, trim: bool) -> pd.DataFrame:
-    require_parquet_fits(path)
-    table = read_parquet(path)
-    if table.num_rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one row")
-    return pd.DataFrame({name: _as_text(table.column(name), name, path, trim) for name in table.column_names})
+def _parquet_batches(path: Path) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+    """Return the column names of a Parquet file, and its rows in batches."""
+    require_no_device(path)
+    with reading_parquet(path):
+        # Use an absolute path: pyarrow interprets hdfs:/people.parquet as a server address.
+        schema = dataset.dataset(path.absolute(), format="parquet").schema
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        coded = dataset.ParquetFileFormat(dictionary_columns=texts)
+        table = dataset.dataset(path.absolute(), format=coded)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with reading_parquet(path):
+            # Reading further ahead only takes memory.
+            yield from table.to_batches(use_threads=False, batch_readahead=1, fragment_readahead=1)
+
+    return schema.names, batches()
 
 
-def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.Series[str]:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type) and compute.all(compute.equal(column, compute.floor(column))).as_py():
-        with contextlib.suppress(pa.ArrowInvalid):
-            column = column.cast(pa.int64())
+@contextlib.contextmanager
+def _as_text(path: Path, name: str, kind: pa.DataType) -> Iterator[None]:
+    """Return a context that turns errors of converting a column's values to text into `InputError`."""
     try:
-        return _values(compute.fill_null(column.cast(pa.string()), ""), trim)
+        yield
     except pa.ArrowException as error:
         reason = f"not text in UTF-8: {error}".partition("\n")[0]
         if isinstance(error, pa.ArrowNotImplementedError):
             reason = "the column holds nested values, such as lists"
-        raise InputError(reason, source=path, where=f"column {name!r}", found=str(column.type)) from None
+        raise InputError(reason, source=path, where=f"column {name!r}", found=str(kind)) from None
 
 
-def _text(path: Path, encoding: str | None) -> str:
-    text = _decoded(_content(path), path, encoding)
-    if not text.strip():
-        raise InputError("the file is empty", source=path)
-    return text
-
-
-def _content(path: Path) -> bytes:
+def _content(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file, decompressed, in chunks."""
     require_no_device(path)
     try:
         with _OPENERS.get(path.suffix, open)(path, "rb") as file:
-            return read_within_memory(file, path)
-    except InputError:
-        raise
+            while chunk := file.read(_CHUNK):
+                yield chunk
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except IsADirectoryError:
@@ -276,37 +420,50 @@ def _content(path: Path) -> bytes:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
 
 
-def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
-    """Return the decoded text of a file, without a byte order mark.
+def _utf8(path: Path, encoding: str | None, progress: Callable[[int], object] = lambda done: None) -> Iterator[bytes]:
+    """Yield the text of a file as UTF-8 in chunks, without a byte order mark.
 
-    The encoding is UTF-8 by default.
+    The encoding is UTF-8 by default. `progress` is called with the number of bytes read.
 
     Raises
     ------
     InputError
-        If the encoding is unknown, or the content is not text in it; the message names the line.
+        If the file cannot be read or is empty, the encoding is unknown, or the content is not text in it; the message
+        names the line.
     """
-    archive = "the file is a zip archive: if it is an Excel workbook, rename it to .xlsx or export it as CSV"
-    hint = archive if content.startswith(_ZIP) else None
-    codec = ""
     try:
         codec = codecs.lookup(encoding or "utf-8").name.removesuffix("-sig")
-        text = content.removeprefix(codecs.BOM_UTF8 if codec == "utf-8" else b"").decode(codec)
     except LookupError:
         expected = "an encoding such as utf-8, latin-1 or cp1252"
         raise InputError("unknown encoding", source=path, found=encoding, expected=expected) from None
-    except UnicodeDecodeError as error:
-        if codec == "utf-8" and hint is None:
-            is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-            hint = "the file is in UTF-16: save it as UTF-8" if is_utf16 else "save the file as UTF-8"
-            option = "set the encoding to utf-16" if is_utf16 else "set its encoding, such as latin-1"
-            hint += f", or {option}" if encoding else ""
-        problem = f"not a text file in {'UTF-8' if codec == 'utf-8' else codec}"
-        line, found = error.object.count(b"\n", 0, error.start) + 1, f"byte 0x{error.object[error.start]:02x}"
-        raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
-    if "\0" in text:
-        raise InputError("not a text file", source=path, found="a zero byte", hint=hint)
-    return text
+    # A decoder in steps, unlike one of a whole text, refuses UTF-16 without a byte order mark.
+    marked = codec not in ("utf-16", "utf-32") or next(_content(path), b"").startswith((*_MARKS, codecs.BOM_UTF32_BE))
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if codec == "utf-8" else codec if marked else f"{codec}-le")()
+    hint, is_utf16, is_empty, done, line = None, False, True, 0, 1
+    for chunk in itertools.chain(_content(path), [b""]):
+        if not done:
+            archive = "the file is a zip archive: if it is an Excel workbook, rename it to .xlsx or export it as CSV"
+            hint = archive if chunk.startswith(_ZIP) else None
+            is_utf16 = chunk.startswith(_MARKS)
+        waiting = decoder.getstate()[0].count(b"\n")
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            if codec == "utf-8" and hint is None:
+                hint = "the file is in UTF-16: save it as UTF-8" if is_utf16 else "save the file as UTF-8"
+                option = "set the encoding to utf-16" if is_utf16 else "set its encoding, such as latin-1"
+                hint += f", or {option}" if encoding else ""
+            problem = f"not a text file in {'UTF-8' if codec == 'utf-8' else codec}"
+            line += error.object.count(b"\n", 0, error.start) - waiting
+            found = f"byte 0x{error.object[error.start]:02x}"
+            raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
+        if "\0" in text:
+            raise InputError("not a text file", source=path, found="a zero byte", hint=hint)
+        line, done, is_empty = line + chunk.count(b"\n"), done + len(chunk), is_empty and not text.strip()
+        progress(done)
+        yield text.encode()
+    if is_empty:
+        raise InputError("the file is empty", source=path)
 
 
 def refuse_encoding_of_types(path: Path, encoding: str | None) -> None:
@@ -535,6 +692,21 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     return pd.Series(text.mask(missing, "").to_numpy(), dtype="str")
 
 
+def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.Index[str]]:
+    """Return the number of each cell's text, and the texts that occur, in the order of their first cells.
+
+    Texts have no spaces around them; missing values are "". Numbers have the smallest type of integers.
+    """
+    codes, values = pd.factorize(column)
+    texts = np.array([*(str(value).strip() for value in values), ""], dtype=object)
+    # A missing value has the code -1, the last place.
+    order = pd.unique(codes)
+    number, distinct = pd.factorize(texts[order])
+    place = np.zeros(len(texts), np.min_scalar_type(-len(distinct) - 1))
+    place[order] = number
+    return place[codes], pd.Index(distinct)
+
+
 def detect_encoding(path: Path) -> str:
     """Return the encoding of delimited text: utf-8, utf-16 with a byte order mark, else cp1252 or latin-1.
 
@@ -546,14 +718,16 @@ def detect_encoding(path: Path) -> str:
     InputError
         If the file cannot be read.
     """
-    content = _content(path)
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    for encoding in ("utf-8", "cp1252"):
-        with contextlib.suppress(UnicodeDecodeError):
-            content.decode(encoding)
-            return encoding
-    return "latin-1"
+    decoders = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8", "cp1252")}
+    for number, chunk in enumerate(itertools.chain(_content(path), [b""])):
+        if number == 0 and chunk.startswith(_MARKS):
+            return "utf-16"
+        for encoding, decoder in list(decoders.items()):
+            try:
+                decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError:
+                del decoders[encoding]
+    return next(iter(decoders), "latin-1")
 
 
 def sheets_of(path: Path) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
@@ -43,7 +44,7 @@ from reidsim.drafts.profile import (
     rows_with,
     wider_bands,
 )
-from reidsim.populations.population import Attribute, Population, natural_categories
+from reidsim.populations.population import Attribute, Population, distinct_rows, natural_categories
 from reidsim.releases.hierarchy import NOT_A_DATE, SUPPRESSED, date_levels, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.scenarios.hierarchies import DateReading
 
@@ -53,14 +54,19 @@ MOST_TAKEN, MOST_NAMED = 8, 12
 # Rank-3 columns are added if fewer than 4 columns are chosen so far. Columns without a concept are added if fewer than
 # 2 are chosen and the user names none.
 _ENOUGH, _ENOUGH_NAMED = 4, 2
-# Limits on strategies, and on strategies times distinct cells (about one second of work). Large tables may take about
-# a minute, to leave them enough strategies.
+# Limits on strategies, and on strategies times distinct cells (less than a second of work). Large tables may take about
+# a minute and a half for each policy, so that tables of 10,000 and of 5 million distinct records have the same
+# hierarchies: 400 strategies on 3.9 million distinct records took 24 seconds (iceberg: 69).
 _MOST_STRATEGIES, _MOST_WORK = 10_000, 12_000_000
-_MOST_OF_LARGE, MOST_EVALUATED = 600, 600_000_000
+_MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 1_200, 6_000_000_000
 # The same limits for the case that columns would otherwise lose every level between the value and its suppression and
 # the solver can skip strategies: 300,000 records with 69,984 strategies took 45 seconds on one core; 20,000 records
 # with 531,441 strategies took three seconds.
 _MOST_SEARCHED, _MOST_WORK_OF_SEARCH = 600_000, 30_000_000_000
+# With more strategies than of a large table, skipping is faster from this number of strategies times distinct cells on.
+_MOST_EVALUATED = 600_000_000
+# Rows of which distinct ones are found at once; more take more memory.
+_ROWS_AT_ONCE = 2**22
 # Ranks of attributes known from voter lists and by acquaintances (see names.toml).
 _KNOWN_RANKS = (1, 2)
 # Maximum number of distinct values of a column chosen automatically; higher for codes with a concept, because they
@@ -425,11 +431,8 @@ class Choice:
 
     @property
     def is_large(self) -> bool:
-        """Whether exhaustive evaluation would take more than about a minute.
-
-        This is the case if strategies times distinct records exceed `MOST_EVALUATED`.
-        """
-        return self.strategies * self.cells > MOST_EVALUATED
+        """Whether a solver that skips strategies is faster than exhaustive evaluation."""
+        return self.strategies > _MOST_OF_LARGE and self.strategies * self.cells > _MOST_EVALUATED
 
     @property
     def left_out_levels(self) -> str:
@@ -520,7 +523,7 @@ def choose(
             expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
             raise InputError(problem, where=f"column {name!r}", found=listed(strange, 3), expected=expected)
     require_among("not a quasi-identifier", hierarchies, chosen, where="--hierarchy")
-    cells, columns = len(frame[chosen].drop_duplicates()), []
+    cells, columns = _n_distinct(frame[chosen]), []
     for profile in taken:
         match = matches.get(profile.name)
         column = spelled(profile) if match is None else replace(profile, found=match.profile.found)
@@ -538,6 +541,19 @@ def choose(
         possible += [] if why else [name]
     columns.sort(key=lambda column: list(frame).index(column.profile.name))
     return Choice(tuple(columns), left_out, tuple(possible), cells)
+
+
+def _n_distinct(frame: pd.DataFrame) -> int:
+    """Return the number of distinct rows, which are counted in parts, so that the memory depends on this number."""
+    codes: list[NDArray[np.integer[Any]]] = [frame[name].astype("category").array.codes for name in frame]
+    distinct, done = [column[:0] for column in codes], 0
+    while done < len(frame):
+        # As many further rows as are distinct so far, so that each row is visited a few times only.
+        end = done + max(_ROWS_AT_ONCE, len(distinct[0]))
+        part = [np.concatenate([known, column[done:end]]) for known, column in zip(distinct, codes, strict=True)]
+        first, _ = distinct_rows(part, len(part[0]))
+        distinct, done = [column[first] for column in part], end
+    return len(distinct[0])
 
 
 def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options: DraftOptions) -> None:
@@ -678,7 +694,7 @@ def _within_limits(
     list of ChosenColumn
         The columns in the same order, with new hierarchies whose `left_out` is the number of dropped levels.
     """
-    small, large = min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, MOST_EVALUATED // cells)
+    small, large = min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, _MOST_WORK_OF_LARGE // cells)
     most = max(small, large, 2 ** len(columns))
     most_searched = max(most, searched * min(_MOST_SEARCHED, _MOST_WORK_OF_SEARCH // (cells + people)))
     drafts = [column.hierarchy for column in columns]

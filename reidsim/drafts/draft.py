@@ -202,7 +202,7 @@ def draft_scenario(
     words = Names.read(options.names)
     if source is None or not source.is_read_with(options):
         source = FilePreview.read(data, options, progress)
-    frame, profiles = source.frame, source.profiles
+    frame, profiles = source.coded, source.profiles
     require_columns(frame, (*options.merge, *options.person), data)
     profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")

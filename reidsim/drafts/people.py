@@ -112,13 +112,14 @@ def people_keys(
     search = not options.person and not options.one_row_per_person
     person = finder.person() if search else tuple(options.person)
     undecided = tuple(each.name for each in finder.free if finder.is_undecided(each)) if search and not person else ()
-    groups = finder.groups(person) if person else np.arange(len(frame))
     candidates = [profile for profile in finder.free if not profile.missing and profile.name not in person]
     named = [profile for profile in candidates if finder.names_household(profile.name)]
+    groups = finder.groups(person) if person else np.arange(len(frame) if named else 0)
     households = [profile.name for profile in named if _agreement(groups, finder.codes(profile))[0] == 1]
     if not households and not person:
         households = [profile.name for profile in candidates if finder.is_household(profile)]
-    return PeopleKeys(person, next(iter(households), None), len(np.unique(groups)), undecided)
+    n_people = int(groups.max()) + 1 if person else len(frame)
+    return PeopleKeys(person, next(iter(households), None), n_people, undecided)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from reidsim.core.files import TYPED_ENDINGS
 from reidsim.core.tables import (
     column_labels,
     detect_encoding,
-    read_table,
+    read_coded_table,
     refuse_encoding_of_types,
     sheets_of,
     sniff_delimiter,
@@ -39,8 +39,8 @@ class FilePreview:
         Options of reading: encoding, sheet, reference day and vocabulary.
     delimiter : str
         Delimiter of a text file.
-    frame : DataFrame
-        The records, as text.
+    coded : DataFrame
+        The records, as text, with each distinct value of a column once.
     profiles : tuple of ColumnProfile
         One profile per column.
     """
@@ -48,7 +48,7 @@ class FilePreview:
     path: Path
     options: DraftOptions
     delimiter: str
-    frame: pd.DataFrame
+    coded: pd.DataFrame
     profiles: tuple[ColumnProfile, ...]
 
     @classmethod
@@ -58,7 +58,7 @@ class FilePreview:
         report = progress or (lambda activity, done, total: None)
         reading, examining = partial(report, f"reading {path.name}"), partial(report, "examining columns")
         delimiter, encoding = sniff_delimiter(path, options.encoding), options.encoding or _UTF_8
-        frame = read_table(path, delimiter=delimiter, encoding=encoding, sheet=options.sheet, progress=reading)
+        frame = read_coded_table(path, delimiter=delimiter, encoding=encoding, sheet=options.sheet, progress=reading)
         age_on, words = options.age_on and date.fromisoformat(options.age_on), Names.read(options.names)
         profiles = profile_table(frame, column_labels(path), age_on or None, words, examining)
         return cls(path, options, delimiter, frame, profiles)
@@ -67,6 +67,11 @@ class FilePreview:
         """Return whether the file would be read in the same way with other options."""
         keys = ("encoding", "sheet", "age_on", "names")
         return all(getattr(options, key) == getattr(self.options, key) for key in keys)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The records, as text."""
+        return self.coded.astype("str")
 
     @property
     def is_text(self) -> bool:

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-import pyarrow as pa
-from pyarrow import compute
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, format_of, is_numbered, meaning_of, plain_words, words_of
@@ -47,6 +45,8 @@ _BAND = re.compile(
 # Marks of missing values, including the empty cell.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", "."})
 
+# Rows whose values are counted at once; more take more memory.
+_ROWS_AT_ONCE = 2**22
 # Number of values examined to infer the type of a column, and the share of them that must match.
 _SAMPLE, MOSTLY = 5_000, 0.9
 # Minimum number of bands; two ranges may be codes with the same pattern.
@@ -732,8 +732,7 @@ def profile_table(
     profiles = list[ColumnProfile]()
     for column, (name, hint) in zip(frame.columns, hints.items(), strict=True):
         progress(len(profiles), len(hints))
-        counts = compute.value_counts(pa.chunked_array(pa.array(frame[column], type=pa.large_string())))
-        written = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+        written = rows_by_value(frame[column])
         found = AS_WRITTEN if hint is not None and hint.role == "direct" else find_reading(written, hint, age_on)
         is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
         if hint is None:
@@ -840,6 +839,15 @@ def _kind(
     if unique and hint is None and kind in ("whole number", "code", "category"):
         return "identifier", "almost every row has a different value"
     return kind, ""
+
+
+def rows_by_value(column: pd.Series[str]) -> dict[str, int]:
+    """Return the number of rows with each value of a column, which are counted in parts to save memory."""
+    rows: Counter[str] = Counter()
+    for start in range(0, len(column), _ROWS_AT_ONCE):
+        counts = column.iloc[start : start + _ROWS_AT_ONCE].value_counts(sort=False)
+        rows.update(dict(zip(map(str, counts.index), counts.tolist(), strict=True)))
+    return dict(rows)
 
 
 def rows_with(rows: Mapping[str, int], values: Iterable[str]) -> int:

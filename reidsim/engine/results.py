@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.attack import weighted_quantiles
 from reidsim.core.errors import InputError, reading, writing
-from reidsim.core.files import BUNDLED, data_file, require_no_device
+from reidsim.core.files import BUNDLED, data_file, is_parquet_folder, require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.outcomes import Reidentified, own_measures
@@ -680,12 +680,19 @@ def find_release_file(shown: str) -> Path:
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file as hexadecimal digits.
 
+    The SHA-256 of a folder of Parquet files is computed from the digests and names of its files, in the order of their
+    names, in the format of ``sha256sum``.
+
     Raises
     ------
     InputError
         If the file cannot be read.
     """
     require_no_device(path)
+    if is_parquet_folder(path):
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        lines = [f"{sha256_of(file)}  {file.relative_to(path).as_posix()}\n" for file in files]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
     with reading(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

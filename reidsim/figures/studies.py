@@ -112,13 +112,14 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
         One row per record and policy, with columns ``policy``, ``attacked`` (whether the record is attacked) and
         ``success_probability``.
     """
-    risks, steps = records["success_probability"].where(records["attacked"].astype(bool), 0.0), {}
-    for policy, own in risks.groupby(records["policy"], sort=False, observed=True):
-        found, numbers = np.unique(-own, return_counts=True)
-        steps[str(policy)] = [1.0, *-found, 0.0], [0.0, *np.cumsum(numbers) / len(own), 1.0]
+    risks, steps, highest = records["success_probability"].where(records["attacked"].astype(bool), 0.0), {}, 0.0
+    for policy in records["policy"].unique():
+        own = risks[(records["policy"] == policy).to_numpy()]
+        numbers = own.value_counts().sort_index(ascending=False)
+        steps[str(policy)] = [1.0, *numbers.index, 0.0], [0.0, *numbers.cumsum() / len(own), 1.0]
+        highest = max(highest, float((own > 0).mean()))
     labels = {"title": "Risk by record", "x": "Probability of being re-identified", "y": "Share of records at or above"}
     figure, axes = _drawn_steps(steps, **labels)
-    highest = (risks > 0).groupby(records["policy"], observed=True).mean().max()
     axes.set(xlim=(0, 1), ylim=(0, min(1.0, 1.1 * highest) or 1.0))
     return figure
 

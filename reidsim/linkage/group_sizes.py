@@ -159,7 +159,14 @@ class GroupSizes:
         """
         if self.rollup is None:
             return None
-        return np.maximum(group_sizes_of(self.rollup, strategies, rows), int(self.holds_records))
+        # Records with equal values have one group size at a node.
+        first, pair = distinct_rows([self._base.group_of[rows], strategies], len(rows))
+        is_needed = self.rollup.people > 0
+        is_needed[rows[first]] = True
+        needed = np.flatnonzero(is_needed)
+        rollup = self.rollup._replace(codes=self.rollup.codes[:, needed], people=self.rollup.people[needed])
+        sizes = group_sizes_of(rollup, strategies[first], np.searchsorted(needed, rows[first]))
+        return np.maximum(sizes, int(self.holds_records))[pair]
 
     def table(self, strategy: int) -> NodeTable:
         """Return the `NodeTable` of the population at a node of the lattice.

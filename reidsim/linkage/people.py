@@ -23,7 +23,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.numerics import compiled
-from reidsim.populations.population import Codes, Counts, Domain, Population, added_up, distinct_rows, numbered
+from reidsim.populations.population import (
+    Codes,
+    Counts,
+    Domain,
+    Population,
+    added_up,
+    distinct_rows,
+    numbered,
+    row_keys,
+)
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice
 
@@ -73,12 +82,13 @@ class RowSets:
         set_of_person : ndarray of int, shape (n_people,)
             The set of each person.
         """
-        order = np.lexsort((cell_of_record, person_of_record))
+        # A stable sort is fast if the rows of a person already follow each other.
+        order = np.argsort(row_keys([person_of_record, cell_of_record], len(cell_of_record)), kind="stable")
         cells, owner = cell_of_record[order], person_of_record[order]
         lengths = np.bincount(owner)
         begin = np.cumsum(lengths) - lengths
         set_of_person = _numbered(cells, begin, lengths)
-        _, first = np.unique(set_of_person, return_index=True)
+        first, _ = distinct_rows([set_of_person], len(set_of_person))
         positions, _ = ranges(begin[first], lengths[first])
         row_set = np.repeat(np.arange(len(first)), lengths[first])
         row_cells = cells[positions]

@@ -102,11 +102,17 @@ class Attribute:
         InputError
             If a value is not a category; the message names the first such row (counted from 1) and its value.
         """
-        labels = text_column(values if isinstance(values, pd.Series) else pd.Series(list(values)))
-        codes: Codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)
+        given = values if isinstance(values, pd.Series) else pd.Series(list(values))
+        number, labels = np.arange(len(given)), given
+        if given.dtype != object:
+            # A column has few distinct values. As objects, 1 and 1.0 would be one of them.
+            number, distinct = pd.factorize(given, use_na_sentinel=False)
+            labels = pd.Series(distinct)
+        labels = text_column(labels)
+        codes: Codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)[number]
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
-            value = labels.iloc[row]
+            value = labels.iloc[number[row]]
             problem = f"value outside the categories of {self.name!r}" if value else "value missing"
             where, found = f"row {row + 1}, column {(column or self.name)!r}", value or None
             hint = nearest(value, self.categories) if value else None

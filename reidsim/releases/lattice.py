@@ -288,13 +288,15 @@ class GeneralizationLattice(StrategySpace):
             One row per element of `rows`, in this order, and one categorical column of labels per attribute.
         """
         columns, withheld = {}, strategies < 0
-        levels = self.all_levels(np.where(withheld, 0, strategies))
+        used, number_of_row = numbered(np.maximum(strategies, 0))
+        levels = self.all_levels(used)
         for position, hierarchy in enumerate(self.hierarchies):
             number: dict[str, int] = {}
             table = np.empty(hierarchy.groups.shape, dtype=np.int32)
             for level, (labels, groups) in enumerate(zip(hierarchy.labels, hierarchy.groups, strict=True)):
                 table[level] = np.array([number.setdefault(label, len(number)) for label in labels])[groups]
-            codes = np.where(withheld, -1, table[levels[:, position], self.codes[rows, position]])
+            codes = table[levels[number_of_row, position], self.codes[rows, position]]
+            codes[withheld] = -1
             columns[hierarchy.attribute.name] = pd.Categorical.from_codes(codes, pd.Index(list(number), dtype="str"))
         return pd.DataFrame(columns)
 

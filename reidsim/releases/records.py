@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reidsim.audit.release import ColumnReader, Positions
 from reidsim.core.errors import InputError, listed, refuse_rows
 from reidsim.core.numerics import compiled
-from reidsim.core.tables import read_table, require_columns
+from reidsim.core.tables import coded, read_table, require_columns
 from reidsim.populations.population import UNKNOWN, Codes, Individuals, Population, complete_records
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, whole_numbers
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
@@ -62,7 +62,7 @@ def select_columns(
     source: str | Path,
     readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
-    """Return the columns of the quasi-identifiers, with the domain's labels.
+    """Return the columns of the quasi-identifiers, with the domain's labels, as categorical columns of text.
 
     Columns have the names of the attributes, and rows are those of `frame`.
 
@@ -87,17 +87,18 @@ def select_columns(
     chosen = {}
     require_columns(frame, columns.values(), source)
     for attribute, column in columns.items():
-        labels, names, label_of = frame[column].str.strip(), values.get(attribute, {}), dict[str, str]()
-        reading = (readings or {}).get(attribute, str)
-        for value in labels.unique():
+        (codes, texts), names = coded(frame[column]), values.get(attribute, {})
+        reading, labels = (readings or {}).get(attribute, str), list[str]()
+        for value in texts:
             try:
                 read = reading(value)
             except InputError as error:
-                row = int(labels.eq(value).to_numpy().argmax()) + 1
+                row = int((codes == len(labels)).argmax()) + 1
                 raise error.located(source, f"row {row}, column {column!r}") from None
-            label_of[value] = names.get(read, read)
-        chosen[attribute] = labels.map(label_of).astype("str")
-    return pd.DataFrame(chosen)
+            labels.append(names.get(read, read))
+        number, distinct = pd.factorize(pd.Index(labels, dtype="str"))
+        chosen[attribute] = pd.Categorical.from_codes(number[codes], distinct)
+    return pd.DataFrame(chosen, index=frame.index)
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:

@@ -336,10 +336,10 @@ class DraftedScenario(Draft):
         direct identifier, or left out), and ``singled_out`` (share of people who are the only ones with a value).
         """
         table = pd.read_csv(io.StringIO(self.files[COLUMNS_FILE]), dtype=str, keep_default_na=False)
-        frame, people = self.source.frame, self.records
+        frame, people = self.source.coded, self.records
         singled_out = [list(each.rows.values()).count(1) for each in self.profiles]
         if self.person:
-            of_row = frame.groupby(self.person, sort=False).ngroup().to_numpy(dtype=np.int64)
+            of_row = frame.groupby(self.person, sort=False, observed=True).ngroup().to_numpy(dtype=np.int64)
             people = int(of_row.max()) + 1
             singled_out = [people_singled_out([column], of_row) for column in numbered(frame).values()]
         roles = [self.role_of(profile) for profile in self.profiles]

@@ -1,6 +1,7 @@
 """Drafts of files with many quasi-identifiers: all columns, and the named solver."""
 
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -66,8 +67,17 @@ def test_a_file_of_people_with_several_rows_is_drafted_with_fewer_levels_and_say
     draft = reidsim.new(table, quasi_identifiers=list(NAMED), person="person")
     study = build_study(draft.scenario)
     assert study.scenario.publisher.solver == "backward-induction"
-    assert study.lattice.size <= 600
+    assert study.lattice.size <= 1_200
     assert "left out for fewer strategies" in draft.text
+
+
+def test_hierarchies_do_not_become_coarser_with_the_number_of_rows():
+    drafts = [
+        reidsim.new(file_of(rows)[list(NAMED[:6])], quasi_identifiers=list(NAMED[:6])) for rows in (10_000, 100_000)
+    ]
+    levels = [{column.profile.name: column.hierarchy.n_levels for column in each.choice.chosen} for each in drafts]
+    assert levels[0] == levels[1]
+    assert 600 < math.prod(levels[0].values()) <= 1_200
 
 
 def test_a_hierarchy_file_of_a_column_is_taken_as_it_is(tmp_path):

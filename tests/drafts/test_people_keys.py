@@ -107,7 +107,7 @@ def test_a_draft_changes_roles_without_reading_the_file_again(tmp_path, monkeypa
     table.to_csv(tmp_path / "claims.csv", index=False)
     draft = reidsim.new(tmp_path / "claims.csv", folder=tmp_path, progress=lambda *step: done.append(step))
     assert {step[0] for step in done} == {"reading claims.csv", "examining columns"}
-    monkeypatch.setattr("reidsim.drafts.preview.read_table", None)
+    monkeypatch.setattr("reidsim.drafts.preview.read_coded_table", None)
     columns = draft.columns.set_index("column")
     assert columns["role"]["Versichertennummer"] == "person key"
     assert columns["role"]["Geschlecht"] == "quasi-identifier"

@@ -20,7 +20,7 @@ from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWo
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import BUNDLED, data_file, resolve
 from reidsim.core.numerics import random_stream
-from reidsim.core.tables import DELIMITERS, numbers, read_table, require_columns
+from reidsim.core.tables import DELIMITERS, numbers, read_coded_table, read_table, require_columns
 from reidsim.kinds.tables.schema import (
     AttributeSection,
     PublisherSection,
@@ -208,7 +208,7 @@ def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> p
     if section.format == "adult":
         return read_adult(path)
     options = section.model_dump(include={"delimiter", "header", "encoding", "sheet"})
-    frame = read_table(path, trim=trim, **options)
+    frame = read_coded_table(path, trim=trim, **options)
     if not section.header:
         frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
     return frame

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
+from pyarrow import parquet
 
 from reidsim.core.errors import InputError, locating, reading
 from reidsim.core.files import BUNDLED, bundled_folder, bundled_names, read_json, read_text, require_parquet_fits
@@ -176,6 +177,35 @@ class StoredRun:
             raise InputError("no records in the results", source=self.folder, expected="records.parquet")
         return self.table("records")
 
+    @cached_property
+    def record_keys(self) -> pd.DataFrame:
+        """The columns policy, point and replication of the table of records, as far as it has them.
+
+        Raises
+        ------
+        InputError
+            As `records`.
+        """
+        path, keys = self.tables.get("records"), ("policy", "point", "replication")
+        if not isinstance(path, Path):
+            return self.records[[name for name in keys if name in self.records]]
+        with reading_parquet(path):
+            names = parquet.read_schema(path.absolute()).names
+        return self._read(path, columns=[name for name in keys if name in names])
+
+    def records_of(self, policy: str) -> pd.DataFrame:
+        """Return the rows of the table of records for a policy, with an index from 0; other rows are not read.
+
+        Raises
+        ------
+        InputError
+            As `records`.
+        """
+        path, own = self.tables.get("records"), self.record_keys["policy"] == policy
+        if not isinstance(path, Path):
+            return self.records[own].reset_index(drop=True)
+        return self._read(path, part=own.mean(), filters=[("policy", "==", policy)])
+
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of the run by its name, such as ``"runs"``.
 
@@ -189,9 +219,13 @@ class StoredRun:
         path = self.tables[name]
         if isinstance(path, pd.DataFrame):
             return path
-        require_parquet_fits(path)
+        return self._read(path)
+
+    def _read(self, path: Path, part: float = 1.0, **options: Any) -> pd.DataFrame:
+        """Return a table, or a part of its rows, with the options of pandas."""
+        require_parquet_fits(path, options.get("columns"), part)
         with reading_parquet(path):
-            table = pd.read_parquet(path.absolute())
+            table = pd.read_parquet(path.absolute(), **options)
         if not len(table.columns):
             raise InputError("the table has no columns, or the folder has no tables", source=path)
         return table

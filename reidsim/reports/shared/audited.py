@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.release import ReleaseAudit, TrueRecords, coded, diversity, values_of_groups
+from reidsim.audit.release import ReleaseAudit, TrueRecords, diversity, values_of_groups
 from reidsim.core.errors import InputError, listed
+from reidsim.core.tables import coded
 from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
 from reidsim.linkage.people import share_of_values

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.audit.release import coded
 from reidsim.core.errors import InputError, require_among
+from reidsim.core.tables import coded
 from reidsim.core.wording import BLUE
 from reidsim.figures.style import label_axes, new_figure
 from reidsim.releases.hierarchy import SUPPRESSED

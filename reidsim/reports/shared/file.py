@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -25,6 +25,7 @@ from reidsim.core.tables import (
     library_of,
     native_table,
     quoted_cells,
+    read_coded_table,
     read_table,
     refuse_encoding_of_types,
     require_columns,
@@ -41,6 +42,8 @@ from reidsim.scenarios.kind import unit_sentence
 NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
+# Rows that are written at once; more take memory, but no less time.
+_ROWS_AT_ONCE = 2**18
 # Scenario sections with assumptions about players and payoff parameters.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
 _AS_DRAWN = "; one draw of the adversaries and successful attacks of the round, not an expected value"
@@ -181,32 +184,41 @@ def write_shared(
     if rulebook is not None:
         require_new_file(rulebook)
     rules = None if rulebook is None else csv_bytes(rulebook_of(shared))
-    content, at = csv_bytes(shared.table, delimiter), path
+    digest, at = hashlib.sha256(), path
     with ExitStack() as stack:
 
-        def unfinished(content: bytes) -> str:
+        def unfinished(parts: Iterable[bytes]) -> str:
+            def write(name: str) -> None:
+                with open(name, "wb") as file:
+                    file.writelines(parts)
+
             # A fixed suffix makes the unfinished file plain text, independent of the suffix of the final file.
-            name = unfinished_beside(at, lambda name: Path(name).write_bytes(content), ".part")
+            name = unfinished_beside(at, write, ".part")
             stack.callback(Path(name).unlink, missing_ok=True)
             return name
 
+        def content() -> Iterator[bytes]:
+            for part in _csv_parts(shared.table, delimiter):
+                digest.update(part)
+                yield part
+
         try:
-            made = unfinished(content)
-            table = read_table(Path(made), delimiter=delimiter, trim=False) if len(shared.table) else shared.table
+            made = unfinished(content())
+            table = read_coded_table(Path(made), delimiter=delimiter, trim=False) if len(shared.table) else shared.table
             found = read_back(shared, table)
             if not accept_risk:
                 limit.require(found.risk, shared.policy, run.content)
                 found.require_limits()
-            facts = _facts(path.name, hashlib.sha256(content).hexdigest(), run, shared)
+            facts = _facts(path.name, digest.hexdigest(), run, shared)
             sidecar = sealed(facts | {"risk": found.risk.facts(limit), "audit": found.audit})
             at = sidecar_of(path)
             text = json.dumps(sidecar, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
             # The sidecar comes first: if the machine stops in between, a sidecar without its file does less harm than a
             # file without its sidecar.
-            parts = [(at, unfinished(text.encode())), (path, made)]
+            parts = [(at, unfinished([text.encode()])), (path, made)]
             if rulebook is not None and rules is not None:
                 at = rulebook
-                parts.append((at, unfinished(rules)))
+                parts.append((at, unfinished([rules])))
             for at, name in parts:
                 require_new_file(at)
                 os.replace(name, at)
@@ -223,17 +235,24 @@ def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
 
     Cells are quoted only if necessary.
     """
-    lines = [delimited_line(map(str, table.columns), delimiter)]
-    if len(table):
-        columns = []
-        for name in table.columns:
-            # A column has few different values.
-            codes, values = pd.factorize(table[name])
-            columns.append(pa.array(quoted_cells(values, delimiter), pa.string()).take(pa.array(codes)))
+    return b"".join(_csv_parts(table, delimiter))
+
+
+def _csv_parts(table: pd.DataFrame, delimiter: str) -> Iterator[bytes]:
+    """Yield the content of `csv_bytes` in parts."""
+    yield delimited_line(map(str, table.columns), delimiter).encode()
+    columns = []
+    for name in table.columns:
+        # A column has few different values.
+        codes, values = pd.factorize(table[name])
+        columns.append((codes.astype(np.int32), pa.array(quoted_cells(values, delimiter), pa.string())))
+    for start in range(0, len(table), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        cells = [values.take(pa.array(codes[part])) for codes, values in columns]
+        rows = compute.binary_join_element_wise(*cells, delimiter)
         # A line without any character would not count as a row.
-        rows = compute.binary_join_element_wise(*columns, delimiter).to_pylist()
-        lines += [(row or '""') + "\n" for row in rows]
-    return "".join(lines).encode()
+        rows = compute.if_else(compute.equal(rows, ""), '""', rows)
+        yield "".join(compute.binary_join_element_wise(rows, "", "\n").to_pylist()).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,7 +291,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if not sidecar["records"]["shared"]:
         # The file has only a header, which the hash has already verified.
         return sidecar
-    table = read_table(path, delimiter=sidecar["delimiter"], trim=False)
+    table = read_coded_table(path, delimiter=sidecar["delimiter"], trim=False)
     roles = {column["name"]: column["role"] for column in sidecar["columns"]}
     if list(table.columns) != list(roles):
         raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))

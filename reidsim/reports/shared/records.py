@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
-from reidsim.audit.release import TrueRecords, coded
+from reidsim.audit.release import TrueRecords
 from reidsim.core.errors import InputError, listed, locating, require_among, require_distinct
-from reidsim.core.tables import require_columns
+from reidsim.core.files import is_parquet_folder
+from reidsim.core.tables import coded, require_columns
 from reidsim.core.validation import validated
 from reidsim.core.wording import counted
 from reidsim.drafts.profile import is_free_text
@@ -47,7 +48,7 @@ _MOST_SETS = 2_000
 
 
 def require_file(path: Path, expected: str, *, source: str | Path | None = None, hint: str | None = None) -> None:
-    """Check that a path is an existing file.
+    """Check that a path is an existing file, or a folder of Parquet files.
 
     `expected` (a description of the file), `source` (a name in place of the path) and `hint` are for the message.
 
@@ -56,7 +57,7 @@ def require_file(path: Path, expected: str, *, source: str | Path | None = None,
     InputError
         If it is not.
     """
-    if not path.is_file():
+    if not (path.is_file() or is_parquet_folder(path)):
         raise InputError("no such file", source=source or path, expected=expected, hint=hint)
 
 
@@ -524,15 +525,18 @@ class SourceRecords:
         """
         key, rows = key_columns(self.columns.person), np.arange(len(self.frame))
         require_columns(self.frame, key, self.path)
-        values = [self.frame[column].str.strip() for column in key]
-        alone = np.logical_or.reduce([(text == "").to_numpy() for text in values]) if key else True
-        groups = self.frame.groupby([*values, np.where(alone, rows, -1)], sort=False, observed=True)
-        return np.asarray(groups.ngroup(), dtype=np.int64)
+        if not key:
+            return rows
+        columns = [coded(self.frame[column]) for column in key]
+        alone = np.logical_or.reduce([(texts == "")[codes] for codes, texts in columns])
+        # Keys of people, and of single records, are numbered in the order of their first records.
+        people = row_keys([codes for codes, _ in columns], len(rows))
+        return pd.factorize(np.where(alone, -1 - rows, people))[0].astype(np.int64)
 
     @cached_property
     def truth(self) -> pd.DataFrame:
         """True quasi-identifiers, one row per record and one categorical column of texts per attribute."""
-        return self.kind.true_values(self.scenario, self.frame, self.path).astype("category")
+        return self.kind.true_values(self.scenario, self.frame, self.path)
 
     @cached_property
     def people(self) -> TrueRecords:
@@ -543,7 +547,7 @@ class SourceRecords:
     def stars(self) -> list[str]:
         """Columns of quasi-identifiers with a true value ``*``, which is not declared as such."""
         named = [column for name, column in self.columns.column_of.items() if name not in self.columns.stars]
-        return [column for column in named if (self.frame[column].str.strip() == SUPPRESSED).any()]
+        return [column for column in named if SUPPRESSED in coded(self.frame[column])[1]]
 
     @cached_property
     def limited(self) -> LimitedColumns | None:
@@ -587,12 +591,13 @@ def policies_of(run: StoredRun) -> list[str]:
     InputError
         If there is no such table, or the results are of several points of a batch or several replications.
     """
-    require_columns(run.records, ["policy"], run.folder / "records.parquet")
-    for table, column in product((run.runs, run.records), ("point", "replication")):
+    keys = run.record_keys
+    require_columns(keys, ["policy"], run.folder / "records.parquet")
+    for table, column in product((run.runs, keys), ("point", "replication")):
         if column in table and len(table[column].unique()) > 1:
             problem, expected = "the results contain several runs", "a single run"
             raise InputError(problem, source=run.folder, where=column, expected=expected)
-    return list(run.records["policy"].drop_duplicates().astype("str"))
+    return list(keys["policy"].drop_duplicates().astype("str"))
 
 
 def chosen_forms(
@@ -620,11 +625,8 @@ def chosen_forms(
     InputError
         If a column is missing, or records are in a different order.
     """
-    table, path = run.records, run.folder / "records.parquet"
+    table, path = run.records_of(policy), run.folder / "records.parquet"
     require_columns(table, ("record", "policy", "strategy", "success_probability", *attributes), path)
-    rows = np.flatnonzero(table["policy"] == policy)
-    # The records of a policy follow each other, so that they need not be copied.
-    table = table.iloc[rows[0] : rows[-1] + 1].reset_index(drop=True)
     if not np.array_equal(table["record"].to_numpy(), np.arange(len(table))):
         raise InputError("records are not in the order of the release", source=path)
     labels = {name: kind.released_values(scenario, table, name).astype("category") for name in attributes}

@@ -1,0 +1,130 @@
+"""Tables read in batches: equal to the file read at once, whatever the size of the batches."""
+
+import csv
+import gzip
+import io
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+import reidsim
+from reidsim.core import tables
+from reidsim.core.errors import InputError
+from reidsim.core.tables import detect_encoding, read_coded_table, read_table
+
+CELLS = st.sampled_from(["", "1", "1.0", " 7 ", "F", "München", 'a "b"', "x, y", "two\nlines", "NA", "3e5", "*"])
+ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=60)
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Batches of about ten rows; codes are unified every five cells."""
+    monkeypatch.setattr(tables, "_CHUNK", 128)
+    monkeypatch.setattr(tables, "_PENDING", 5)
+
+
+def counts_of(frame):
+    """Number of rows of each distinct row, counted by pandas."""
+    return frame.groupby(list(frame.columns), sort=False, observed=True).size().to_dict()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ROWS, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]), st.sampled_from([".csv", ".csv.gz"]))
+def test_rows_and_counts_are_those_of_the_whole_text(tmp_path, small_batches, rows, encoding, ending):
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([("a", "b", "c"), *rows])
+    path = tmp_path / f"people{ending}"
+    content = text.getvalue().encode(encoding)
+    path.write_bytes(gzip.compress(content) if ending == ".csv.gz" else content)
+    whole = pd.DataFrame([[cell.strip() for cell in row] for row in rows], columns=["a", "b", "c"], dtype="str")
+    coded = read_coded_table(path, encoding=encoding)
+    pd.testing.assert_frame_equal(read_table(path, encoding=encoding), whole)
+    assert counts_of(coded) == counts_of(whole)
+    for name in coded:
+        if isinstance(coded[name].dtype, pd.CategoricalDtype):
+            assert list(coded[name].cat.categories) == list(whole[name].unique())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.lists(st.tuples(st.none() | st.sampled_from([1.0, 2.0, 2.5]), st.none() | CELLS)), min_size=1),
+    st.booleans(),
+)
+def test_a_folder_of_parquet_files_is_read_as_one_table(tmp_path_factory, monkeypatch, files, categorical):
+    monkeypatch.setattr(tables, "_PENDING", 3)
+    folder = tmp_path_factory.mktemp("files") / "people.parquet"
+    folder.mkdir()
+    rows = [row for file in files for row in file]
+    for number, file in enumerate(files):
+        texts = pa.array([text for _, text in file], pa.string())
+        columns = {"number": pa.array([value for value, _ in file], pa.float64()), "text": texts}
+        if categorical:
+            columns["text"] = texts.dictionary_encode()
+        parquet.write_table(pa.table(columns), folder / f"{number:03}.parquet", row_group_size=4)
+    if not rows:
+        with pytest.raises(InputError, match="no rows"):
+            read_table(folder)
+        return
+    whole = all(value is None or value == 1 or value == 2 for value, _ in rows)
+    whole = whole and any(value is not None for value, _ in rows)
+    numbers = ["" if value is None else f"{value:.0f}" if whole else f"{value:g}" for value, _ in rows]
+    texts = [(text or "").strip() for _, text in rows]
+    expected = pd.DataFrame({"number": numbers, "text": texts}, dtype="str")
+    pd.testing.assert_frame_equal(read_table(folder), expected)
+    assert counts_of(read_coded_table(folder)) == counts_of(expected)
+
+
+def test_a_number_column_with_text_far_below_is_text_throughout(tmp_path):
+    path, values = tmp_path / "people.csv", ["1.0", "02"] * 250_000 + ["unknown", "1.0"]
+    path.write_text("age\n" + "\n".join(values) + "\n")
+    frame = read_coded_table(path)
+    assert frame["age"].value_counts(sort=False).to_dict() == {"1.0": 250_001, "02": 250_000, "unknown": 1}
+    assert list(frame["age"].iloc[[-3, -2, -1]]) == ["02", "unknown", "1.0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a,b\n" + b"1,2\n" * 99 + b"1,2,3\n" + b"1,2\n" * 99, r"row 100: .*columns; found 3; expected 2 columns"),
+        (b"a,b\n" + b"1,2\n" * 99 + b'1,"2\n', r"row 100: a quotation mark is not closed"),
+        (b'a,"b\n' + b"1,2\n" * 9, r"first row"),
+        (b"a,b\n" + b"1,2\n" * 99 + b"\xff,2\n", r"line 101: not a text file in UTF-8; found 'byte 0xff'"),
+        (b"a,b\n" + b"1,2\n" * 99 + b"1,\0\n", r"not a text file; found 'a zero byte'"),
+        (b"a,b\n" + b"1,2\n" * 99 + b"1," + b"x" * 500 + b"\n", r"a row is longer than a megabyte"),
+    ],
+)
+def test_an_error_in_a_late_batch_names_its_row(tmp_path, small_batches, text, message):
+    (tmp_path / "people.csv").write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "people.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "latin-1", "utf-16"])
+def test_an_encoding_is_detected_by_the_last_character(tmp_path, small_batches, encoding):
+    last = {"utf-8": "ë", "cp1252": "ë", "latin-1": "\x81ë", "utf-16": "ë"}[encoding]
+    (tmp_path / "people.csv").write_bytes(("name\n" + "Ada\n" * 200 + last).encode(encoding))
+    assert detect_encoding(tmp_path / "people.csv") == encoding
+
+
+def test_a_folder_of_parquet_files_is_drafted_run_and_shared_like_one_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people = pd.DataFrame({"age": [str(30 + n % 40) for n in range(400)], "sex": ["F", "M"] * 200})
+    people.to_csv("people.csv", index=False)
+    folder = tmp_path / "people.parquet"
+    folder.mkdir()
+    people[:150].to_parquet(folder / "first.parquet", index=False)
+    people[150:].to_parquet(folder / "second.parquet", index=False)
+    released = []
+    for data in ("people.csv", "people.parquet"):
+        result = reidsim.new(data, folder=f"draft of {data}").run()
+        result.save(f"results of {data}")
+        reidsim.share(f"results of {data}", "no-attack", path=f"released {data}.csv", accept_risk=True)
+        released.append((tmp_path / f"released {data}.csv").read_bytes())
+    assert released[0] == released[1]
+    people[:150].to_parquet(folder / "third.parquet", index=False)
+    with pytest.raises(InputError, match="differs from the file of the run"):
+        reidsim.share("results of people.parquet", "no-attack", path="again.csv", accept_risk=True)
