@@ -32,7 +32,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
-from numba import njit
 from numba.core import types
 from numpy.typing import ArrayLike, NDArray
 
@@ -61,6 +60,52 @@ _STREAMS = (
     "simulated-tables",
     "participation",
 )
+
+# numba's type annotations lack the option and the function.
+_njit: Any = numba.njit
+_unliteral: Any = types.unliteral
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def borrowing(**options: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator that compiles a function that only reads and writes elements of arrays.
+
+    Such a function neither creates nor returns arrays, nor assigns to slices. Its callees are `borrowing` functions or
+    `compiled` ones. No references to arrays are counted: with counts, the search in direction "both" takes 7 times as
+    long, and surname inference 3 times. Options are passed to `numba.njit`.
+    """
+    return _compiled_once(_nrt=False, **options)
+
+
+def compiled(**options: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator that compiles a function, which may create arrays.
+
+    Options are passed to `numba.njit`.
+    """
+    return _compiled_once(_nrt=True, **options)
+
+
+def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator that compiles a function once for all whole numbers.
+
+    Otherwise numba compiles a function again for each constant that another compiled function passes to it. `options`
+    are those of `numba.njit`; compiled code is cached on disk, if a folder is writable. Functions have no entry point
+    for C, which no caller needs.
+    """
+
+    def decorator(function: _Function) -> _Function:
+        try:
+            dispatcher = _njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+        except RuntimeError:
+            # numba has found no writable folder for compiled code: each process compiles the function again.
+            dispatcher = _njit(no_cfunc_wrapper=True, **options)(function)
+        template = dispatcher.get_call_template
+        dispatcher.get_call_template = lambda args, kws: template(
+            tuple(map(_unliteral, args)), {name: _unliteral(each) for name, each in kws.items()}
+        )
+        return cast("_Function", dispatcher)
+
+    return decorator
 
 
 def random_stream(seed: int, name: str, *place: int) -> np.random.Generator:
@@ -199,7 +244,7 @@ def draw_multivariate_hypergeometric(rng: np.random.Generator, counts: Counts, s
     return np.asarray(_hypergeometrics(rng.random(len(people)), people, size))
 
 
-@njit(cache=True)
+@compiled()
 def _law(mode: float, lowest: float, highest: float, a: float, b: float, c: float, d: float) -> _Law:
     """Return a distribution of counts as `_Law`.
 
@@ -221,7 +266,7 @@ def _law(mode: float, lowest: float, highest: float, a: float, b: float, c: floa
     return mode, first, k, a, b, c, d, below, above
 
 
-@njit(cache=True)
+@compiled()
 def _inverse(uniform: float, law: _Law) -> int:
     """Return the quantile of a distribution at a uniform number.
 
@@ -247,13 +292,13 @@ def _inverse(uniform: float, law: _Law) -> int:
     return int(k)
 
 
-@njit(cache=True)
+@compiled()
 def _binomial(number: int, probability: float) -> _Law:
     n = float(number)
     return _law(min(np.floor((n + 1.0) * probability), n), 0.0, n, n, probability, 1.0 - probability, 0.0)
 
 
-@njit(cache=True)
+@compiled()
 def _hypergeometric(of_cell: int, people: int, size: int) -> _Law:
     cell, drawn, others = float(of_cell), float(size), float(people - of_cell - size)
     lowest, highest = max(0.0, -others), min(cell, drawn)
@@ -261,7 +306,7 @@ def _hypergeometric(of_cell: int, people: int, size: int) -> _Law:
     return _law(min(max(mode, lowest), highest), lowest, highest, cell, drawn, others, 1.0)
 
 
-@njit(cache=True)
+@compiled()
 def _binomials(uniforms: Floats, numbers: Counts, chances: Floats) -> Counts:
     drawn = np.empty(len(uniforms), dtype=np.int64)
     law = _binomial(0, 0.0)
@@ -272,7 +317,7 @@ def _binomials(uniforms: Floats, numbers: Counts, chances: Floats) -> Counts:
     return drawn
 
 
-@njit(cache=True)
+@compiled()
 def _multinomials(uniforms: Floats, numbers: Counts, weights: Floats) -> Counts:
     drawn = np.zeros(uniforms.shape, dtype=np.int64)
     n_cells = uniforms.shape[1]
@@ -295,7 +340,7 @@ def _multinomials(uniforms: Floats, numbers: Counts, weights: Floats) -> Counts:
     return drawn
 
 
-@njit(cache=True)
+@compiled()
 def _hypergeometrics(uniforms: Floats, counts: Counts, size: int) -> Counts:
     drawn = np.zeros(len(counts), dtype=np.int64)
     people, left = counts.sum(), size
@@ -308,7 +353,7 @@ def _hypergeometrics(uniforms: Floats, counts: Counts, size: int) -> Counts:
     return drawn
 
 
-@njit(cache=True)
+@compiled()
 def first_above(cumulative: Floats, uniform: float) -> int:
     """Return the first position with a cumulative probability above a number.
 
@@ -319,10 +364,6 @@ def first_above(cumulative: Floats, uniform: float) -> int:
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
-# numba's type annotations lack the option and the function.
-_njit: Any = numba.njit
-_unliteral: Any = types.unliteral
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
 
 
@@ -383,43 +424,6 @@ def _each(function: Callable[[float], float], values: ArrayLike) -> Floats:
     distinct, place = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
     found = np.array([function(value) for value in distinct.tolist()], dtype=np.float64)
     return np.asarray(found[place].reshape(np.shape(values)))
-
-
-def borrowing(**options: Any) -> Callable[[_Function], _Function]:
-    """Return a decorator that compiles a function that only reads and writes elements of arrays.
-
-    Such a function neither creates nor returns arrays, nor assigns to slices. Its callees are `borrowing` functions or
-    `compiled` ones. No references to arrays are counted: with counts, the search in direction "both" takes 7 times as
-    long, and surname inference 3 times. Options are passed to `numba.njit`.
-    """
-    return _compiled_once(_nrt=False, **options)
-
-
-def compiled(**options: Any) -> Callable[[_Function], _Function]:
-    """Return a decorator that compiles a function, which may create arrays.
-
-    Options are passed to `numba.njit`.
-    """
-    return _compiled_once(_nrt=True, **options)
-
-
-def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:
-    """Return a decorator that compiles a function once for all whole numbers.
-
-    Otherwise numba compiles a function again for each constant that another compiled function passes to it. `options`
-    are those of `numba.njit`; compiled code is cached on disk. Functions have no entry point for C, which no caller
-    needs.
-    """
-
-    def decorator(function: _Function) -> _Function:
-        dispatcher = _njit(cache=True, no_cfunc_wrapper=True, **options)(function)
-        template = dispatcher.get_call_template
-        dispatcher.get_call_template = lambda args, kws: template(
-            tuple(map(_unliteral, args)), {name: _unliteral(each) for name, each in kws.items()}
-        )
-        return cast("_Function", dispatcher)
-
-    return decorator
 
 
 @contextmanager

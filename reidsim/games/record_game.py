@@ -387,6 +387,16 @@ class Constraint:
             allowed &= self.admissible.at(strategy, rows)
         return allowed
 
+    def lowest_levels(self, space: StrategySpace) -> tuple[int, ...]:
+        """Return the lowest level of each attribute that the minimum of a record allows.
+
+        Strategies of `space` with a lower level are allowed for no record.
+        """
+        if self.minimum is None:
+            return (0,) * len(space.shape)
+        distinct, _ = self._distinct_minima
+        return tuple(space.all_levels(distinct).min(axis=0, initial=max(space.shape, default=0)).tolist())
+
     @cached_property
     def _distinct_minima(self) -> tuple[Strategies, Rows]:
         # Records share few minima, and every strategy is compared with them.

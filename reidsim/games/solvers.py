@@ -16,7 +16,9 @@ record: the sum of the records' worst payoffs is a lower bound of the worst sum.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -65,16 +67,22 @@ def backward_induction(
     n, size, tie = game.n_records, game.space.size, game.tie()
     # Best payoff so far plus the tie tolerance.
     beaten, strategies = np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64)
+    # Strategies below the minimum of every record are skipped.
+    shape, strides, lowest = game.space.shape, game.space.strides, constraint.lowest_levels(game.space)
+    allowed_levels = [range(least, levels) for least, levels in zip(lowest, shape, strict=True)]
+    total = math.prod(map(len, allowed_levels))
     # Records that a strategy with the present levels of the first k attributes may win, for each k. Generalizing never
-    # raises the benefit, so the strategy with levels 0 of the others bounds them all.
-    strides = game.space.strides
-    among = [np.arange(n)] * (len(strides) + 1)
-    for strategy in range(size):
-        k = next((k for k, stride in enumerate(strides) if strategy % stride == 0), len(strides))
-        benefit = game.benefit_of(strategy, among[k])
-        can_win = np.flatnonzero(benefit > beaten[among[k]])
-        rows, benefit = among[k][can_win], benefit[can_win]
-        among[k + 1 :] = [rows] * (len(strides) - k)
+    # raises the benefit, so the strategy with the lowest levels of the others bounds them all.
+    among = [np.arange(n)] * (len(shape) + 1)
+    for done, levels in enumerate(product(*allowed_levels), start=1):
+        strategy = sum(level * stride for level, stride in zip(levels, strides, strict=True))
+        k = next((k for k in range(len(shape)) if levels[k + 1 :] == lowest[k + 1 :]), len(shape))
+        rows = among[k]
+        if len(rows):
+            benefit = game.benefit_of(strategy, rows)
+            can_win = np.flatnonzero(benefit > beaten[rows])
+            rows, benefit = rows[can_win], benefit[can_win]
+        among[k + 1 :] = [rows] * (len(shape) - k)
         if len(rows):
             response = game.adversary.respond(game.linker.link(strategy, rows), rows)
             allowed = np.flatnonzero(constraint.allows(game.space, strategy, response.invited, rows))
@@ -83,7 +91,7 @@ def backward_induction(
             better = payoff > beaten[rows]
             rows, payoff = rows[better], payoff[better]
             beaten[rows], strategies[rows] = payoff + tie[rows], strategy
-        progress(strategy + 1, size)
+        progress(done, total)
     return Choice(strategies, "backward-induction", np.full(n, size, dtype=np.int64), exact=True)
 
 

@@ -12,7 +12,6 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,7 +102,7 @@ def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
     while queue:
         masked, strategy, heaviest = heappop(queue)
         yield whole - masked + room, strategy
-        _push_next.py_func(queue, bits, arrays.places, worth, masked, strategy, heaviest)
+        _push_next(queue, bits, arrays.places, worth, masked, strategy, heaviest)
 
 
 @compiled()
@@ -465,8 +464,6 @@ def _keeps_past(game: GameArrays, past: int, strategy: int) -> bool:
     return True
 
 
-# Not `compiled`: its plain function is called, too.
-@numba.njit(cache=True, nogil=True)
 def _push_next(
     queue: list[tuple[float, int, int]],
     by_weight: NDArray[np.int64],
@@ -498,6 +495,9 @@ def _push_next(
         if heaviest >= 0:
             last = by_weight[heaviest]
             heappush(queue, (grown - weights[last], (strategy & ~places[last]) | places[following], heaviest + 1))
+
+
+_push_next_compiled = compiled(nogil=True)(_push_next)
 
 
 @compiled(nogil=True)
@@ -542,7 +542,7 @@ def _best_first(
             if count >= most_evaluated:
                 found.bounds[target] = bound
                 break
-            _push_next(queue, by_weight, game.places, cut, masked, strategy, heaviest)
+            _push_next_compiled(queue, by_weight, game.places, cut, masked, strategy, heaviest)
             count += 1
             _offer(alike, rules, game, target, strategy, found)
         found.evaluated[target] = count
