@@ -403,6 +403,15 @@ class FullDomainGame:
         """
         return np.asarray(record_outcomes(table.loss, table.people, self.terms_at(table), np.zeros_like(table.keys)))
 
+    def penalties(self, sizes: Floats) -> Floats:
+        """Return the least amount by which the payoff of a record falls below its benefit, by group size (`sizes`).
+
+        The benefit is that at the node. The amount, in currency units, is infinite if the record is suppressed. This
+        requires `by_class`.
+        """
+        attacked = np.inf if self.no_attack else self.prices.loss[0] / sizes
+        return np.where(sizes >= self.terms.safe_from[0], 0.0, attacked)
+
     def bounds(self, tables: ClassTable, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
         """Return bounds on the outcomes of branches, and the classes with records that a branch may keep.
 
@@ -452,8 +461,8 @@ class FullDomainGame:
         return float(self.prices.benefit @ by_kind)
 
     @cached_property
-    def _lost_benefit(self) -> list[list[float]]:
-        # Indexed by attribute and level.
+    def lost_benefit(self) -> list[list[float]]:
+        """Benefit that all records together lose at each level of each attribute, in currency units."""
         return [[self._benefit_of(self.released * loss) for loss in losses] for losses in self.lattice.record_losses]
 
     def bound(self, levels: Sequence[int]) -> float:
@@ -462,7 +471,7 @@ class FullDomainGame:
         `levels` are the node's levels. The result is in currency units over all records. The bound is the benefit at
         the node without any attack (the maximal payout of Eq. 6).
         """
-        lost = sum((lost[level] for lost, level in zip(self._lost_benefit, levels, strict=True) if level), 0.0)
+        lost = sum((lost[level] for lost, level in zip(self.lost_benefit, levels, strict=True) if level), 0.0)
         return self.best_case - lost
 
     def sizes_at(self, node: int) -> Floats:
@@ -510,6 +519,10 @@ class AverageRiskGame(FullDomainGame):
         """Return the terms with the smallest class size that the node keeps as the size safe from attacks."""
         sizes, most = self._largest(table.released)
         return self.terms._replace(safe_from=np.append(sizes + 1.0, 1.0)[most : most + 1])
+
+    def penalties(self, sizes: Floats) -> Floats:
+        """Return 0 for each group size, because the sizes that a node keeps depend on all of its classes."""
+        return np.zeros_like(sizes)
 
     def bounds(self, tables: ClassTable, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
         """Return bounds on the outcomes of branches; see `FullDomainGame.bounds`.
@@ -656,6 +669,11 @@ class AnyAdversaryGame(FullDomainGame):
         payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * reidentified
         kept = self._pays(payoff, game.tie(np.zeros(1, dtype=np.intp)), invited > 0)
         return _outcomes(kept, payoff, 0.0, attacked, gained)
+
+    def penalties(self, sizes: Floats) -> Floats:
+        """Return the expected losses by group size; see `FullDomainGame.penalties`. This requires `by_size`."""
+        reidentified, invited, *_ = self._replies(sizes)
+        return np.where((invited > 0) & self.no_attack, np.inf, self.record_game.loss[0] * reidentified)
 
     def _replies(self, sizes: Floats) -> Floats:
         """Return the adversary's reply to classes of some sizes, shape (4, n_sizes).

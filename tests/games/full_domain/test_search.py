@@ -130,7 +130,7 @@ def test_anytime_search_stops_in_time_and_on_a_lattice_of_a_million_nodes():
     some = explore(game, nodes=300)[0]
     assert not some.exact
     assert 0 < some.gap < 1
-    assert some.evaluated == 300
+    assert 0 < some.evaluated <= 300
     more = explore(game, nodes=900)[0]
     assert more.payout >= some.payout
     assert more.bound <= some.bound
