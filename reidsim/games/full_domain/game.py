@@ -288,6 +288,14 @@ class FullDomainGame:
         """
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
 
+    @property
+    def relaxed(self) -> FullDomainGame | None:
+        """Game that is computed by class and bounds this one; None if there is no such game.
+
+        Each node of it has at least the payout and at most the suppressed records that the node has in this game.
+        """
+        return self if self.by_class else None
+
     @cached_property
     def terms(self) -> Terms:
         """Payoff parameters, with the ratios that decide whether records are kept.
@@ -571,6 +579,8 @@ class AnyAdversaryGame(FullDomainGame):
         Limits on sensitive attributes; records of groups that violate them are suppressed.
     cells : ndarray of int, shape (n_cells,), optional
         Record of `record_game` of each cell, if not all are cells of this game.
+    unlimited : AnyAdversaryGame, optional
+        The game without `admissible`, if it is computed by size; searches bound nodes by it.
     """
 
     # Other adversaries than the expected ones may attack the smaller parts.
@@ -580,6 +590,7 @@ class AnyAdversaryGame(FullDomainGame):
     by_size: bool = False
     admissible: AdmissibleGroups | None = None
     cells: Rows | None = None
+    unlimited: AnyAdversaryGame | None = None
 
     @classmethod
     def from_record_game(
@@ -594,14 +605,16 @@ class AnyAdversaryGame(FullDomainGame):
 
         The records of `record_game` are the cells of the game. For the other parameters see `AnyAdversaryGame`. In the
         No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class` of
-        `FullDomainGame`. `by_size` is dropped if records of a class differ in payoff parameters or loss, or with
-        `admissible`.
+        `FullDomainGame`. `by_size` is dropped if records of a class differ in payoff parameters or loss. With
+        `admissible`, it holds for the `unlimited` game alone.
         """
         given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
         strict = game.no_attack and game.safe_class == "above"
         record_game = eager(record_game) if strict else record_game
-        by_size = by_size and game.by_class and admissible is None
-        return cls(**given, record_game=record_game, by_size=by_size, admissible=admissible)
+        whole = cls(**given, record_game=record_game, by_size=by_size and game.by_class)
+        if admissible is None:
+            return whole
+        return replace(whole, by_size=False, admissible=admissible, unlimited=whole if whole.by_size else None)
 
     def among(self, cells: Rows) -> Self:
         """Return the game of the records of some cells, without a suppression limit.
@@ -609,7 +622,8 @@ class AnyAdversaryGame(FullDomainGame):
         A cell is a distinct record; `cells` holds cell numbers. The adversary links the records as before, and replies
         are computed by record (`by_size` is False).
         """
-        return replace(super().among(cells), cells=cells if self.cells is None else self.cells[cells], by_size=False)
+        cells_of_game = cells if self.cells is None else self.cells[cells]
+        return replace(super().among(cells), cells=cells_of_game, by_size=False, unlimited=None)
 
     @cached_property
     def by_class(self) -> bool:
@@ -618,6 +632,11 @@ class AnyAdversaryGame(FullDomainGame):
         Otherwise, the record game evaluates every cell (distinct record).
         """
         return self.by_size
+
+    @property
+    def relaxed(self) -> FullDomainGame | None:
+        """Game that is computed by class and bounds this one, or None; limits can only suppress more records."""
+        return self if self.by_size else self.unlimited
 
     @property
     def followed(self) -> Followed:

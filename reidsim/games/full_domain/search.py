@@ -239,8 +239,8 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
         for the one chosen.
     """
     incumbent, evaluated = Incumbent(game), 0
-    if prune and game.by_class:
-        evaluated = _BranchSearch(game, incumbent).run()
+    if prune and game.relaxed is not None:
+        evaluated = _BranchSearch(game, game.relaxed, incumbent).run()
     else:
 
         def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
@@ -278,16 +278,18 @@ class _BranchSearch:
     Parameters
     ----------
     game : FullDomainGame
-        Game in which all records of a class have the same outcome (`by_class`).
+    relaxed : FullDomainGame
+        Game whose bounds close branches; see `FullDomainGame.relaxed`.
     incumbent : Incumbent
         Best node found, which is replaced by better ones.
     """
 
-    def __init__(self, game: FullDomainGame, incumbent: Incumbent) -> None:
-        self._game = game
+    def __init__(self, game: FullDomainGame, relaxed: FullDomainGame, incumbent: Incumbent) -> None:
+        self._exact = game
+        self._game = relaxed
         self._incumbent = incumbent
-        self._order = game.finest[0].order
-        self._fields = [game.finest[0].field(position, game.lowest[position]) for position in self._order]
+        self._order = relaxed.finest[0].order
+        self._fields = [relaxed.finest[0].field(position, game.lowest[position]) for position in self._order]
         self._strides = [game.lattice.strides[position] for position in self._order]
         self._seen: set[int] = set()
         self._dives: list[partial[None]] = []
@@ -321,8 +323,10 @@ class _BranchSearch:
                 node, height = branch.node + step * self._strides[depth], branch.height + step
                 self._seen.add(node)
                 if self._incumbent.is_beaten_at(bound, node, height):
-                    outcomes = game.outcomes(Visit(node, (), part(tables, starts[step], starts[step + 1]), NOBODY))
-                    outcomes[SUPPRESSED] += dropped
+                    visit = Visit(node, (), part(tables, starts[step], starts[step + 1]), NOBODY)
+                    outcomes = self._exact.outcomes(visit)
+                    if game is self._exact:
+                        outcomes[SUPPRESSED] += dropped
                     self._incumbent.offer(node, height, outcomes)
             # Dives start here, because a dive inside another branch would keep the tables of both in memory.
             dives, self._dives = self._dives, []
@@ -423,7 +427,7 @@ class _BudgetSearch:
             while above := list(self._moved(here, self._order, 1)):
                 here = max(above, key=lambda levels: (self._evaluate(levels), game.bound(levels)))
             self._improve()
-            rows = boxed_rows(game)
+            rows = boxed_rows(game.relaxed or game)
             while len(self._boxes.bound):
                 best = self._incumbent.payout
                 self._split(rows)

@@ -1,4 +1,4 @@
-"""Bounds of boxes of nodes, against the payouts of all nodes."""
+"""Bounds of boxes of nodes and of games without limits, against the payouts of all nodes."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
 
 
-def with_types(small):
+def with_types(small, admissible=None, *, by_size=True):
     """Return the game against two one-shot types, one of which gains half as much."""
     game = game_of(small)
     people = game.population or Population(game.lattice.domain, game.lattice.codes, game.released)
@@ -29,7 +29,7 @@ def with_types(small):
         for name, share in (("all", 1.0), ("half", 0.5))
     ]
     played = TypesGame(game.lattice, types, small.benefit[0] * ones, small.loss[0] * ones)
-    return AnyAdversaryGame.from_record_game(game, played, by_size=True)
+    return AnyAdversaryGame.from_record_game(game, played, by_size=by_size, admissible=admissible)
 
 
 def with_average_risk(small):
@@ -91,3 +91,29 @@ def test_anytime_search_with_a_large_budget_is_the_exact_search(game):
     assert found.exact
     assert found.node == expected.node
     assert found.payout == pytest.approx(expected.payout)
+
+
+class DrawnLimits:
+    """Limits that forbid some records, drawn for each node."""
+
+    def __init__(self, seed, n):
+        self.seed, self.n = seed, n
+
+    def at(self, strategy, rows=None):
+        within = np.random.default_rng([self.seed, strategy]).random(self.n) < 0.6
+        return within if rows is None else within[rows]
+
+
+@examples(150)
+@given(variants(datasets(same_prices=True)), st.integers(0, 1000))
+def test_limits_on_sensitive_values_leave_the_best_of_all_nodes(small, seed):
+    """The search bounds nodes by the game without limits; the walk of the other game does not."""
+    limits = DrawnLimits(seed, small.n)
+    bounded, plain = with_types(small, limits), with_types(small, limits, by_size=False)
+    assert plain.relaxed is None
+    expected = search(plain, prune=False)
+    for found in (search(bounded), explore(bounded, nodes=100_000)[0]):
+        assert found.node == expected.node
+        assert found.payout == pytest.approx(expected.payout)
+        assert found.suppressed == expected.suppressed
+        assert found.exact
