@@ -372,8 +372,8 @@ def explore(
     game : FullDomainGame
         Game with the payoff parameters, the minimum levels and the suppression limit.
     nodes : int, optional
-        Largest number of nodes to evaluate and of boxes to split, together; no limit, if not given. With this budget
-        alone the result is reproducible.
+        Largest number of nodes to evaluate; ten splits of boxes count as one node. No limit, if not given. With this
+        budget alone the result is reproducible.
     seconds : float, optional
         Time in seconds after which to stop; no limit, if not given. At least one node is evaluated.
 
@@ -395,6 +395,8 @@ def explore(
 _STEP = 0.3
 # Boxes and splits of one step, which takes less than half a second.
 _BOXES_AT_ONCE, _SPLITS_AT_ONCE = 2000, 4000
+# Splits that count as one node in a budget of nodes; the evaluation of a node takes about ten times as long as a split.
+_SPLITS_PER_NODE = 10
 
 
 class _BudgetSpentError(Exception):
@@ -413,8 +415,7 @@ class _BudgetSearch:
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._incumbent = Incumbent(game)
         self._order = game.finest[0].order
-        # Number of nodes evaluated and of boxes split.
-        self._spent = 0
+        self._splits = 0
         self.outcomes: dict[Levels, Floats] = {}
 
     def run(self) -> FullDomainSolution:
@@ -462,9 +463,12 @@ class _BudgetSearch:
         first = first[boxes.bound[first] > target]
         # Boxes with equal levels of the first attributes share work.
         first = first[np.lexsort(boxes.high[first].T[::-1])]
-        most = _SPLITS_AT_ONCE if self._most_nodes is None else min(_SPLITS_AT_ONCE, self._most_nodes - self._spent)
+        most = _SPLITS_AT_ONCE
+        if self._most_nodes is not None:
+            # Half of the budget left remains for the nodes that the splits reach.
+            most = min(most, (self._most_nodes - self._spent) * _SPLITS_PER_NODE // 2)
         parts, splits = split_boxes(rows, boxes.part(first), target, payout - 2 * tie, most)
-        self._spent += splits
+        self._splits += splits
         rest = np.ones(len(boxes.bound), dtype=np.bool_)
         rest[first] = False
         self._boxes = parts.together(boxes.part(rest))
@@ -515,11 +519,15 @@ class _BudgetSearch:
         """
         if levels not in self.outcomes:
             self._require_budget()
-            self._spent += 1
             game, node = self._game, self._game.lattice.index(levels)
             self.outcomes[levels] = game.outcomes(game.at(node))
             self._incumbent.offer(node, sum(levels), self.outcomes[levels])
         return float(self.outcomes[levels][PAYOUT])
+
+    @property
+    def _spent(self) -> int:
+        """Part of the budget of nodes that is spent."""
+        return len(self.outcomes) + self._splits // _SPLITS_PER_NODE
 
     def _require_budget(self) -> None:
         """Check that the budget is not spent.
