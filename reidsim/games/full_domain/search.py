@@ -393,8 +393,9 @@ def explore(
 # Boxes are split until their bounds have fallen by this share of the gap. A smaller share follows the highest bounds
 # more closely, a larger one divides the rows of a box less often.
 _STEP = 0.3
-# Boxes and splits of one step, which takes less than half a second.
-_BOXES_AT_ONCE, _SPLITS_AT_ONCE = 2000, 4000
+# Largest numbers of boxes and of splits in one step, and of rows that its splits pass, so that a step takes less than a
+# second and a budget in seconds holds for large tables too.
+_BOXES_AT_ONCE, _SPLITS_AT_ONCE, _ROWS_AT_ONCE = 2000, 4000, 40_000_000
 # Splits that count as one node in a budget of nodes; the evaluation of a node takes about ten times as long as a split.
 _SPLITS_PER_NODE = 10
 
@@ -463,7 +464,7 @@ class _BudgetSearch:
         first = first[boxes.bound[first] > target]
         # Boxes with equal levels of the first attributes share work.
         first = first[np.lexsort(boxes.high[first].T[::-1])]
-        most = _SPLITS_AT_ONCE
+        most = min(_SPLITS_AT_ONCE, _ROWS_AT_ONCE // rows.counts.shape[1] + 1)
         if self._most_nodes is not None:
             # Half of the budget left remains for the nodes that the splits reach.
             most = min(most, (self._most_nodes - self._spent) * _SPLITS_PER_NODE // 2)
