@@ -250,7 +250,7 @@ def growth() -> None:
         game = synthetic(rows, attributes)
         start = time.process_time()
         walkable = game.lattice.size <= 20_000
-        solution = search(game) if walkable else explore(game, nodes=5_000)[0]
+        solution = search(game) if walkable else explore(game, seconds=10.0)[0]
         seconds = time.process_time() - start
         print(
             f"{rows:>12,}{attributes:>12}{game.lattice.size:>16,}{game.lattice.n_records:>12,}{seconds:>10.2f}"

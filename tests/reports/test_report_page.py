@@ -220,6 +220,17 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
     assert "95 of 100 cases" not in other
 
 
+def test_the_gap_of_a_search_within_a_budget_stands_before_the_first_table(tmp_path):
+    publisher = {"unit": "table", "search": "anytime", "nodes": 2, "policies": ["basic"]}
+    changes = {"population.holds_release": False} | {f"publisher.{key}": value for key, value in publisher.items()}
+    result = reidsim.run(TOWN / "town.toml", overrides=changes)
+    gap = result.manifest["policies"]["basic"]["gap"]
+    assert gap > 0
+    result.save(tmp_path / "run")
+    page = write_report(tmp_path / "run", tmp_path / "page").read_text(encoding="utf-8")
+    assert f"{gap:.2%} of the best case" in page.partition("<table")[0]
+
+
 def test_every_stated_value_says_whose_it_is(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text('extends = "wan2015"\n[economics]\nloss = 300\ncost = 7 # asked around\n', encoding="utf-8")

@@ -288,6 +288,14 @@ class FullDomainGame:
         """
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
 
+    @property
+    def relaxed(self) -> FullDomainGame | None:
+        """Game that is computed by class and bounds this one; None if there is no such game.
+
+        Each node of it has at least the payout and at most the suppressed records that the node has in this game.
+        """
+        return self if self.by_class else None
+
     @cached_property
     def terms(self) -> Terms:
         """Payoff parameters, with the ratios that decide whether records are kept.
@@ -403,6 +411,15 @@ class FullDomainGame:
         """
         return np.asarray(record_outcomes(table.loss, table.people, self.terms_at(table), np.zeros_like(table.keys)))
 
+    def penalties(self, sizes: Floats) -> Floats:
+        """Return the least amount by which the payoff of a record falls below its benefit, by group size (`sizes`).
+
+        The benefit is that at the node. The amount, in currency units, is infinite if the record is suppressed. This
+        requires `by_class`.
+        """
+        attacked = np.inf if self.no_attack else self.prices.loss[0] / sizes
+        return np.where(sizes >= self.terms.safe_from[0], 0.0, attacked)
+
     def bounds(self, tables: ClassTable, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
         """Return bounds on the outcomes of branches, and the classes with records that a branch may keep.
 
@@ -452,8 +469,8 @@ class FullDomainGame:
         return float(self.prices.benefit @ by_kind)
 
     @cached_property
-    def _lost_benefit(self) -> list[list[float]]:
-        # Indexed by attribute and level.
+    def lost_benefit(self) -> list[list[float]]:
+        """Benefit that all records together lose at each level of each attribute, in currency units."""
         return [[self._benefit_of(self.released * loss) for loss in losses] for losses in self.lattice.record_losses]
 
     def bound(self, levels: Sequence[int]) -> float:
@@ -462,7 +479,7 @@ class FullDomainGame:
         `levels` are the node's levels. The result is in currency units over all records. The bound is the benefit at
         the node without any attack (the maximal payout of Eq. 6).
         """
-        lost = sum((lost[level] for lost, level in zip(self._lost_benefit, levels, strict=True) if level), 0.0)
+        lost = sum((lost[level] for lost, level in zip(self.lost_benefit, levels, strict=True) if level), 0.0)
         return self.best_case - lost
 
     def sizes_at(self, node: int) -> Floats:
@@ -511,6 +528,10 @@ class AverageRiskGame(FullDomainGame):
         sizes, most = self._largest(table.released)
         return self.terms._replace(safe_from=np.append(sizes + 1.0, 1.0)[most : most + 1])
 
+    def penalties(self, sizes: Floats) -> Floats:
+        """Return 0 for each group size, because the sizes that a node keeps depend on all of its classes."""
+        return np.zeros_like(sizes)
+
     def bounds(self, tables: ClassTable, starts: Ints) -> tuple[Floats, NDArray[np.bool_]]:
         """Return bounds on the outcomes of branches; see `FullDomainGame.bounds`.
 
@@ -558,6 +579,8 @@ class AnyAdversaryGame(FullDomainGame):
         Limits on sensitive attributes; records of groups that violate them are suppressed.
     cells : ndarray of int, shape (n_cells,), optional
         Record of `record_game` of each cell, if not all are cells of this game.
+    unlimited : AnyAdversaryGame, optional
+        The game without `admissible`, if it is computed by size; searches bound nodes by it.
     """
 
     # Other adversaries than the expected ones may attack the smaller parts.
@@ -567,6 +590,7 @@ class AnyAdversaryGame(FullDomainGame):
     by_size: bool = False
     admissible: AdmissibleGroups | None = None
     cells: Rows | None = None
+    unlimited: AnyAdversaryGame | None = None
 
     @classmethod
     def from_record_game(
@@ -581,14 +605,16 @@ class AnyAdversaryGame(FullDomainGame):
 
         The records of `record_game` are the cells of the game. For the other parameters see `AnyAdversaryGame`. In the
         No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class` of
-        `FullDomainGame`. `by_size` is dropped if records of a class differ in payoff parameters or loss, or with
-        `admissible`.
+        `FullDomainGame`. `by_size` is dropped if records of a class differ in payoff parameters or loss. With
+        `admissible`, it holds for the `unlimited` game alone.
         """
         given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
         strict = game.no_attack and game.safe_class == "above"
         record_game = eager(record_game) if strict else record_game
-        by_size = by_size and game.by_class and admissible is None
-        return cls(**given, record_game=record_game, by_size=by_size, admissible=admissible)
+        whole = cls(**given, record_game=record_game, by_size=by_size and game.by_class)
+        if admissible is None:
+            return whole
+        return replace(whole, by_size=False, admissible=admissible, unlimited=whole if whole.by_size else None)
 
     def among(self, cells: Rows) -> Self:
         """Return the game of the records of some cells, without a suppression limit.
@@ -596,7 +622,8 @@ class AnyAdversaryGame(FullDomainGame):
         A cell is a distinct record; `cells` holds cell numbers. The adversary links the records as before, and replies
         are computed by record (`by_size` is False).
         """
-        return replace(super().among(cells), cells=cells if self.cells is None else self.cells[cells], by_size=False)
+        cells_of_game = cells if self.cells is None else self.cells[cells]
+        return replace(super().among(cells), cells=cells_of_game, by_size=False, unlimited=None)
 
     @cached_property
     def by_class(self) -> bool:
@@ -605,6 +632,11 @@ class AnyAdversaryGame(FullDomainGame):
         Otherwise, the record game evaluates every cell (distinct record).
         """
         return self.by_size
+
+    @property
+    def relaxed(self) -> FullDomainGame | None:
+        """Game that is computed by class and bounds this one, or None; limits can only suppress more records."""
+        return self if self.by_size else self.unlimited
 
     @property
     def followed(self) -> Followed:
@@ -656,6 +688,11 @@ class AnyAdversaryGame(FullDomainGame):
         payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * reidentified
         kept = self._pays(payoff, game.tie(np.zeros(1, dtype=np.intp)), invited > 0)
         return _outcomes(kept, payoff, 0.0, attacked, gained)
+
+    def penalties(self, sizes: Floats) -> Floats:
+        """Return the expected losses by group size; see `FullDomainGame.penalties`. This requires `by_size`."""
+        reidentified, invited, *_ = self._replies(sizes)
+        return np.where((invited > 0) & self.no_attack, np.inf, self.record_game.loss[0] * reidentified)
 
     def _replies(self, sizes: Floats) -> Floats:
         """Return the adversary's reply to classes of some sizes, shape (4, n_sizes).

@@ -30,12 +30,11 @@ generalization.
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,6 +42,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
+from reidsim.games.full_domain.boxes import BoxedRows, Boxes, boxed_rows, split_boxes
 from reidsim.games.full_domain.class_table import ClassTable, Ints, merge_prefixes, part, raise_kept, rests_of
 from reidsim.games.full_domain.game import (
     NO_SOLUTION,
@@ -125,7 +125,7 @@ class Incumbent:
         # Less than any node pays, and more than the bound of a branch without a feasible node.
         self.payout = float(np.finfo(np.float64).min)
         self.node, self._height = NO_SOLUTION, int(np.iinfo(np.int64).max)
-        self._tie = INDIFFERENCE * max(game.best_case, 1.0)
+        self.tie = INDIFFERENCE * max(game.best_case, 1.0)
 
     def offer(self, node: int, height: int, outcomes: Floats) -> None:
         """Replace the best node found by a better one within the suppression limit.
@@ -137,15 +137,16 @@ class Incumbent:
         if within and self.is_beaten_at(float(outcomes[PAYOUT]), node, height):
             self.payout, self._outcomes, self.node, self._height = float(outcomes[PAYOUT]), outcomes, node, height
 
-    def is_beaten_at(self, bound: float, node: int, height: int) -> bool:
+    def is_beaten_at(self, bound: Any, node: Any, height: Any) -> Any:
         """Return whether a node with a payout of at most `bound` can be better.
 
         It can be better than the best node found so far if `bound` is higher by more than the tie tolerance, or equal
         within it while the node has a lower sum of levels (`height`), or the same sum and a lower number (`node`). The
-        result also holds for generalizations of the node.
+        result also holds for generalizations of the node. Arguments and result are single values or arrays.
         """
-        ahead, first = bound - self.payout, (height, node) < (self._height, self.node)
-        return ahead > self._tie or (first and ahead >= -self._tie)
+        ahead = bound - self.payout
+        first = (height < self._height) | ((height == self._height) & (node < self.node))
+        return (ahead > self.tie) | (first & (ahead >= -self.tie))
 
     def solution(self, bound: float, evaluated: int, *, exact: bool) -> FullDomainSolution:
         """Return the best node found as a `FullDomainSolution`.
@@ -238,8 +239,8 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
         for the one chosen.
     """
     incumbent, evaluated = Incumbent(game), 0
-    if prune and game.by_class:
-        evaluated = _BranchSearch(game, incumbent).run()
+    if prune and game.relaxed is not None:
+        evaluated = _BranchSearch(game, game.relaxed, incumbent).run()
     else:
 
         def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
@@ -277,16 +278,18 @@ class _BranchSearch:
     Parameters
     ----------
     game : FullDomainGame
-        Game in which all records of a class have the same outcome (`by_class`).
+    relaxed : FullDomainGame
+        Game whose bounds close branches; see `FullDomainGame.relaxed`.
     incumbent : Incumbent
         Best node found, which is replaced by better ones.
     """
 
-    def __init__(self, game: FullDomainGame, incumbent: Incumbent) -> None:
-        self._game = game
+    def __init__(self, game: FullDomainGame, relaxed: FullDomainGame, incumbent: Incumbent) -> None:
+        self._exact = game
+        self._game = relaxed
         self._incumbent = incumbent
-        self._order = game.finest[0].order
-        self._fields = [game.finest[0].field(position, game.lowest[position]) for position in self._order]
+        self._order = relaxed.finest[0].order
+        self._fields = [relaxed.finest[0].field(position, game.lowest[position]) for position in self._order]
         self._strides = [game.lattice.strides[position] for position in self._order]
         self._seen: set[int] = set()
         self._dives: list[partial[None]] = []
@@ -320,8 +323,10 @@ class _BranchSearch:
                 node, height = branch.node + step * self._strides[depth], branch.height + step
                 self._seen.add(node)
                 if self._incumbent.is_beaten_at(bound, node, height):
-                    outcomes = game.outcomes(Visit(node, (), part(tables, starts[step], starts[step + 1]), NOBODY))
-                    outcomes[SUPPRESSED] += dropped
+                    visit = Visit(node, (), part(tables, starts[step], starts[step + 1]), NOBODY)
+                    outcomes = self._exact.outcomes(visit)
+                    if game is self._exact:
+                        outcomes[SUPPRESSED] += dropped
                     self._incumbent.offer(node, height, outcomes)
             # Dives start here, because a dive inside another branch would keep the tables of both in memory.
             dives, self._dives = self._dives, []
@@ -358,16 +363,17 @@ def explore(
 
     Two searches take turns. A climb follows the best successor from the lowest node to the top, and a local search
     moves from the best node found to a better neighbour while there is one: that finds good nodes early. The rest of
-    the budget goes to open branches of the lattice in order of their bound (the benefit at their lowest node without
-    any attack): no node exceeds the highest bound still open, or the best payout if that is more. When no open branch
-    can hold a better node, the solution is proved optimal.
+    the budget splits the lattice into boxes (see `boxes`), those with the highest bounds first: no node exceeds the
+    highest bound of a box, or the best payout if that is more. When no box can hold a better node, the solution is
+    proved optimal.
 
     Parameters
     ----------
     game : FullDomainGame
         Game with the payoff parameters, the minimum levels and the suppression limit.
     nodes : int, optional
-        Largest number of nodes to evaluate; no limit, if not given. With this budget alone the result is reproducible.
+        Largest number of nodes to evaluate; ten splits of boxes count as one node. No limit, if not given. With this
+        budget alone the result is reproducible.
     seconds : float, optional
         Time in seconds after which to stop; no limit, if not given. At least one node is evaluated.
 
@@ -384,12 +390,22 @@ def explore(
     return solution, node_outcomes(game, {game.lattice.index(at): found for at, found in search.outcomes.items()})
 
 
+# Boxes are split until their bounds have fallen by this share of the gap. A smaller share follows the highest bounds
+# more closely, a larger one divides the rows of a box less often.
+_STEP = 0.3
+# Largest numbers of boxes and of splits in one step, and of rows that its splits pass, so that a step takes less than a
+# second and a budget in seconds holds for large tables too.
+_BOXES_AT_ONCE, _SPLITS_AT_ONCE, _ROWS_AT_ONCE = 2000, 4000, 40_000_000
+# Splits that count as one node in a budget of nodes; the evaluation of a node takes about ten times as long as a split.
+_SPLITS_PER_NODE = 10
+
+
 class _BudgetSpentError(Exception):
     """Raised when the budget of a search, in nodes or seconds, is spent."""
 
 
 class _BudgetSearch:
-    """Search within a budget, by climb, local search and branches; see `explore`.
+    """Search within a budget, by climb, local search and boxes; see `explore`.
 
     For the parameters see `explore`. `outcomes` holds the outcomes of each node evaluated, by its levels.
     """
@@ -400,51 +416,68 @@ class _BudgetSearch:
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._incumbent = Incumbent(game)
         self._order = game.finest[0].order
+        self._splits = 0
         self.outcomes: dict[Levels, Floats] = {}
 
     def run(self) -> FullDomainSolution:
         game, lowest = self._game, self._game.lowest
-        # A branch: its lowest node, and the first place in the order whose attributes may be raised.
-        branches = [(-game.bound(lowest), sum(lowest), lowest, 0)]
+        highest = np.array([[levels - 1 for levels in game.lattice.shape]], dtype=np.int16)
+        self._boxes = Boxes(np.array([lowest], dtype=np.int16), highest, np.array([game.bound(lowest)]))
         try:
             self._evaluate(lowest)
             here = lowest
             while above := list(self._moved(here, self._order, 1)):
                 here = max(above, key=lambda levels: (self._evaluate(levels), game.bound(levels)))
             self._improve()
-            while branches:
-                negated, _, levels, first = branches[0]
-                if not self._can_win(-negated, levels):
-                    # Branches with a lower bound close later in the same way, unless they win a tie.
-                    heapq.heappop(branches)
-                    continue
+            rows = boxed_rows(game.relaxed or game)
+            while len(self._boxes.bound):
                 best = self._incumbent.payout
-                self._evaluate(levels)
-                heapq.heappop(branches)
-                for branch in self._split(levels, first):
-                    heapq.heappush(branches, branch)
+                self._split(rows)
                 if self._incumbent.payout > best:
                     self._improve()
+                self._boxes = self._boxes.part(self._can_win(self._boxes))
         except _BudgetSpentError:
             pass
-        bound = -branches[0][0] if branches else -np.inf
-        return self._incumbent.solution(bound, len(self.outcomes), exact=not branches)
+        self._boxes = self._boxes.part(self._can_win(self._boxes))
+        bounds = self._boxes.bound
+        return self._incumbent.solution(float(bounds.max(initial=-np.inf)), len(self.outcomes), exact=not len(bounds))
 
-    def _can_win(self, bound: float, levels: Levels) -> bool:
-        return self._incumbent.is_beaten_at(bound, self._game.lattice.index(levels), sum(levels))
+    def _can_win(self, boxes: Boxes) -> NDArray[np.bool_]:
+        """Return whether each box can hold a better node than the best one found."""
+        low = boxes.low.astype(np.int64)
+        nodes = low @ np.array(self._game.lattice.strides)
+        return np.asarray(self._incumbent.is_beaten_at(boxes.bound, nodes, low.sum(axis=1)))
 
-    def _split(self, levels: Levels, first: int) -> Iterator[tuple[float, int, Levels, int]]:
-        """Yield the branches just above a node that can hold a better node.
+    def _split(self, rows: BoxedRows) -> None:
+        """Split the boxes with the highest bounds, and evaluate the boxes left with a single node.
 
-        Only attributes from place `first` in `RollUp.order` on are raised, each by one level from `levels`, the node's
-        levels. A branch is its negative bound, the sum of its levels, its lowest node (levels), and the first place
-        whose attributes may be raised.
+        Raises
+        ------
+        _BudgetSpentError
+            If the budget is spent.
         """
-        for place in range(first, len(self._order)):
-            for raised in self._moved(levels, [self._order[place]], 1):
-                bound = self._game.bound(raised)
-                if self._can_win(bound, raised):
-                    yield -bound, sum(raised), raised, place
+        self._require_budget()
+        boxes, payout, tie = self._boxes, self._incumbent.payout, self._incumbent.tie
+        top = boxes.bound.max()
+        target = top - _STEP * abs(top - max(payout, 0.0)) - 2 * tie
+        first = np.argsort(-boxes.bound, kind="stable")[:_BOXES_AT_ONCE]
+        first = first[boxes.bound[first] > target]
+        # Boxes with equal levels of the first attributes share work.
+        first = first[np.lexsort(boxes.high[first].T[::-1])]
+        most = min(_SPLITS_AT_ONCE, _ROWS_AT_ONCE // rows.counts.shape[1] + 1)
+        if self._most_nodes is not None:
+            # Half of the budget left remains for the nodes that the splits reach.
+            most = min(most, (self._most_nodes - self._spent) * _SPLITS_PER_NODE // 2)
+        parts, splits = split_boxes(rows, boxes.part(first), target, payout - 2 * tie, most)
+        self._splits += splits
+        rest = np.ones(len(boxes.bound), dtype=np.bool_)
+        rest[first] = False
+        self._boxes = parts.together(boxes.part(rest))
+        single = (parts.low == parts.high).all(axis=1)
+        for at in np.flatnonzero(single)[np.argsort(-parts.bound[single], kind="stable")]:
+            if self._can_win(parts.part(np.array([at]))):
+                self._evaluate(tuple(parts.low[at].tolist()))
+        self._boxes = self._boxes.part(np.append(~single, np.ones(rest.sum(), dtype=np.bool_)))
 
     def _moved(self, levels: Levels, positions: Sequence[int], step: int) -> Iterator[Levels]:
         """Yield a node for each attribute in `positions`, with its level moved by `step`.
@@ -486,13 +519,28 @@ class _BudgetSearch:
             If the node is new and the budget is spent.
         """
         if levels not in self.outcomes:
-            spent = self._most_nodes is not None and len(self.outcomes) >= self._most_nodes
-            if spent or (self._deadline is not None and self.outcomes and time.monotonic() >= self._deadline):
-                raise _BudgetSpentError
+            self._require_budget()
             game, node = self._game, self._game.lattice.index(levels)
             self.outcomes[levels] = game.outcomes(game.at(node))
             self._incumbent.offer(node, sum(levels), self.outcomes[levels])
         return float(self.outcomes[levels][PAYOUT])
+
+    @property
+    def _spent(self) -> int:
+        """Part of the budget of nodes that is spent."""
+        return len(self.outcomes) + self._splits // _SPLITS_PER_NODE
+
+    def _require_budget(self) -> None:
+        """Check that the budget is not spent.
+
+        Raises
+        ------
+        _BudgetSpentError
+            If it is spent.
+        """
+        spent = self._most_nodes is not None and self._spent >= self._most_nodes
+        if spent or (self._deadline is not None and self.outcomes and time.monotonic() >= self._deadline):
+            raise _BudgetSpentError
 
 
 # Marks a class that is not split.

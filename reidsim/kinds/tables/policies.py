@@ -688,7 +688,8 @@ class KAnonymityPolicy(SolvedPolicy):
         require_comparable(self.name, study.space.size)
         linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
         record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
-        return AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
+        by_size = study.persons is None
+        return AnyAdversaryGame.from_record_game(played, record_game, by_size=by_size, admissible=study.admissible)
 
 
 @POLICIES.register("average-risk")

@@ -465,7 +465,8 @@ class PublisherSection(PoliciesSection):
     prune
         whether the search skips parts of the lattice that cannot improve on the best node found
     nodes
-        budget of the anytime search: largest number of nodes evaluated; with local recoding, in each round
+        budget of the anytime search: largest number of nodes evaluated; ten splits of the lattice count as one
+        node; with local recoding, in each round
     seconds
         budget of the anytime search: largest time in seconds; with local recoding, in each round
     rounds
