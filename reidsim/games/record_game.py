@@ -465,3 +465,17 @@ class Choice:
     solver: str
     evaluated: NDArray[np.int64]
     exact: bool
+
+
+@dataclass(frozen=True)
+class BoundedChoice(Choice):
+    """A choice with a bound on the payoff that a better choice could add.
+
+    Parameters
+    ----------
+    gap : ndarray of float64, shape (n_records,)
+        Upper bound on the payoff of any strategy minus the payoff of the chosen strategy, in currency units per record;
+        0 if proved optimal.
+    """
+
+    gap: Floats

@@ -10,10 +10,12 @@ from small_games import game_of, small_games
 from tiers import examples
 
 from reidsim.adversaries.response import OneShotAdversary, arrays_of
+from reidsim.games import iceberg as iceberg_module
 from reidsim.games import record_game
+from reidsim.games.iceberg import fits, iceberg
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
-from reidsim.games.solvers import backward_induction, branch_and_bound, fits, iceberg, lattice_search
+from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -83,6 +85,34 @@ def test_solvers_are_the_papers_algorithms(small):
     assert not choice.exact
     assert choice.evaluated.tolist() == [len(seen) for _, seen in paths]
     assert_outcomes_are_the_papers(small, choice, [g for g, _ in paths])
+
+
+@given(small=small_games(max_strategies=200, max_records=8), name=st.sampled_from(["none", "no-attack", "both"]))
+@examples(100)
+def test_records_decided_one_by_one_are_decided_as_in_groups(small, name):
+    constraint = constraints_of(small)[name]
+    with pytest.MonkeyPatch.context() as patch:
+        # No step in groups: every record is left open for a decision of its own.
+        patch.setattr(iceberg_module, "_SHARE", 10**9)
+        found = iceberg(small.game(), constraint)
+    np.testing.assert_array_equal(found.strategies, backward_induction(small.game(), constraint).strategies)
+    assert found.exact
+    assert not found.gap.any()
+
+
+@given(small=small_games(max_strategies=200, max_records=8), nodes=st.sampled_from([1, 30, 100, 1000]))
+@examples(100)
+def test_the_gap_of_a_budget_bounds_the_distance_to_the_optimum(small, nodes):
+    game = small.game()
+    for name, constraint in constraints_of(small).items():
+        found = iceberg(game, constraint, nodes=nodes)
+        payoff, best = (
+            evaluate(game, choice).publisher_payoff for choice in (found, backward_induction(game, constraint))
+        )
+        slack = 10 * game.tie()
+        assert (payoff <= best + slack).all(), name
+        assert (best <= payoff + found.gap + slack).all(), name
+        assert found.exact == (not found.gap.any())
 
 
 @given(small=small_games(), seed=st.integers(0, 2**32 - 1))

@@ -7,7 +7,6 @@ solvers of record games.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing, compiled
 from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ahead, payoff_of, utility_of
 from reidsim.games.masking.opponents import Groups, Opponents, Rules, attacked_anyway, payoff_against
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, BoundedChoice, Choice, Constraint, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies
 
@@ -159,20 +158,6 @@ NO_LIMIT = np.iinfo(np.int64).max
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 # Most strategies that backward induction goes through, compiled and for any adversary; more would take too long.
 _MOST_COMPILED, _MOST_GENERAL = 2**26, 2**20
-
-
-@dataclass(frozen=True)
-class BoundedChoice(Choice):
-    """A choice with a bound on the payoff that a better choice could add.
-
-    Parameters
-    ----------
-    gap : ndarray of float64, shape (n_records,)
-        Upper bound on the payoff of any strategy minus the payoff of the chosen strategy, in currency units per record;
-        0 if proved optimal.
-    """
-
-    gap: Floats
 
 
 class Found(NamedTuple):

@@ -25,9 +25,10 @@ from reidsim.games.full_domain.search import (
     search,
     sizes_in_rounds,
 )
+from reidsim.games.iceberg import iceberg
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, Prices, RecordGame, most_within
-from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, iceberg, lattice_search, no_progress
+from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, lattice_search, no_progress
 from reidsim.kinds.tables.schema import (
     ONE_RECORD_PER_PERSON,
     ONE_SENSITIVE_COLUMN,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 FEW_NODES = 100
 # Name of the solver of multi-dimensional recoding.
 SPLITS = "splits"
-_EXACT = {"backward-induction": backward_induction, "branch-and-bound": branch_and_bound, "iceberg": iceberg}
+_EXACT = {"backward-induction": backward_induction, "branch-and-bound": branch_and_bound}
 
 
 @dataclass(frozen=True)
@@ -302,6 +303,13 @@ class BestOfUnit(SolvedPolicy):
             played = self.planned(study, game)
             if publisher.solver == "lattice-search":
                 return lattice_search(played)
+            if publisher.solver == "iceberg":
+                bounded = iceberg(
+                    played, self.constraint(study), report, nodes=publisher.nodes, seconds=publisher.seconds
+                )
+                best_case = dot(played.benefit, study.weights)
+                gap = dot(bounded.gap, study.weights) / best_case if best_case > 0 else 0.0
+                return TablesChoice(bounded.strategies, bounded.solver, bounded.evaluated, bounded.exact, gap=gap)
             return _EXACT[publisher.solver](played, self.constraint(study), report)
         whole = self.whole_game(study, game)
         solution, listed = search_nodes(study, whole)

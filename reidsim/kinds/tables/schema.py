@@ -460,13 +460,14 @@ class PublisherSection(PoliciesSection):
     suppression_limit
         largest share of records that a policy for the whole table may suppress
     search
-        search for one generalization of the table: `exact` examines the whole lattice, `anytime` stops at a budget and
-        reports the gap to the optimum; record-level and multi-dimensional generalization need `exact`
+        search for one generalization of the table, or of each record with solver `iceberg`: `exact` examines the whole
+        lattice, `anytime` stops at a budget and reports the gap to the optimum; other searches are always exact
     prune
         whether the search skips parts of the lattice that cannot improve on the best node found
     nodes
         budget of the anytime search: largest number of nodes evaluated; ten splits of the lattice count as one
-        node; with local recoding, in each round
+        node; with local recoding, in each round; for records, largest mean number of rows and strategies compared with
+        a record
     seconds
         budget of the anytime search: largest time in seconds; with local recoding, in each round
     rounds
@@ -662,6 +663,13 @@ class TablesScenario(ScenarioHead):
         ),
         "publisher.solver": _with_policy(
             'unit = "record" and a policy such as basic', lambda each, publisher: each.scope(publisher) == "unit"
+        ),
+        "publisher.search": _with_policy(
+            'a policy for the whole table, or unit = "record" and solver = "iceberg"',
+            lambda each, publisher: (
+                each.scope(publisher) in ("node", "rounds", "table")
+                or (each.scope(publisher) == "unit" and publisher.solver == "iceberg")
+            ),
         ),
         "publisher.prune": _with_policy(
             "a policy that searches for one generalization of the table",

@@ -1,0 +1,644 @@
+"""Search of record games with many strategies, in which payoffs depend on group sizes alone.
+
+The search splits the people into groups, from the most general node, and skips groups without a better strategy: an
+iceberg cube (Beyer and Ramakrishnan 1999). Records that take too many steps in this way are decided one by one: people
+are counted by the least level of each attribute at which they agree with the record, and cumulative sums of these
+counts are the group sizes of all strategies.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE, OneShotAdversary
+from reidsim.core.errors import refuse_first
+from reidsim.core.numerics import borrowing, compiled
+from reidsim.games.record_game import WITHHELD, BoundedChoice, Constraint, PopulationLinker, RecordGame
+from reidsim.games.solvers import Progress, beats, branch_and_bound, no_progress
+from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
+from reidsim.releases.lattice import NO_BENEFIT, Floats, GeneralizationLattice, Strategies
+
+# Minimum number of parts of the tree, and number of parts of the records that are decided one by one. Progress is
+# reported, and a budget is checked, after each part.
+_PARTS, _RECORD_PARTS = 64, 16
+# Largest number of nodes beneath a group whose records are decided one by one, and largest number per row.
+_COUNTED, _PER_ROW = 2**17, 256
+# Steps per record before records are decided one by one: a share of the steps that a decision takes.
+_SHARE = 8
+# Steps per record in the first pass of a search with a budget, and their growth from pass to pass.
+_FIRST, _LONGER = 64, 8
+_UNLIMITED = 2**62
+
+
+def iceberg(
+    game: RecordGame,
+    constraint: Constraint | None = None,
+    progress: Progress = no_progress,
+    *,
+    nodes: int | None = None,
+    seconds: float | None = None,
+) -> BoundedChoice:
+    """Return the best strategy of every record, or the best one found within a budget.
+
+    The search is meant for lattices of many nodes. A vertex of the search tree fixes the levels of some attributes and
+    omits the others (`Rollup`). For a group at a vertex, two facts bound every node beneath the vertex. First, no
+    record of the group loses less information than with the fixed levels and all other levels at 0. Second, no group
+    beneath is larger than this group. Let n be the size of the group, L the publisher's loss, and v the benefit at this
+    least information loss. Then a strategy beneath pays a record at most v - L / n if an attack on a group of n people
+    pays, and at most v otherwise. Under the No-Attack constraint, no strategy beneath is allowed in the first case,
+    because an attack on fewer people pays as well.
+
+    A group is not split further if, for each of its records, this bound is below the best payoff found, or equal to it
+    with a higher strategy number. Every strategy is either evaluated or lies beneath such a group. Hence payoff and
+    strategy are the same as in `backward_induction`. Where splitting takes more steps than comparing each record with
+    all rows of its group, the records that are left open are decided one by one, see `_decide`.
+
+    Reason for this order: if the search starts at the most specific node (`branch_and_bound`), nothing bounds it until
+    it finds a strategy that is not attacked, and nearly every record is alone in its group at nearly every node
+    visited. With 300,000 records and 69,120 strategies, it would make some 50,000 tables of 300,000 groups. If the
+    search starts at the most general node, groups too small for the constraint are skipped with all nodes beneath them.
+
+    With a budget, the search first moves from the fully suppressed node to the adjacent, less general node with the
+    highest total payoff, as long as this payoff rises. Then it makes passes over the tree. In each pass, every part of
+    the tree has a limit of steps, which grows from pass to pass; the bounds of the groups that a pass leaves open bound
+    the payoff of every strategy.
+
+    Parameters
+    ----------
+    game : RecordGame
+        If `fits` is false for the game, `branch_and_bound` is used instead.
+    constraint : Constraint, optional
+        No constraint, if not given; limits on sensitive columns are not supported, because the size of a group alone
+        does not determine whether it may be released.
+    progress : callable, optional
+        Called with the number of parts of a pass done and the total number.
+    nodes : int, optional
+        Budget: steps per record, after which the search ends at the end of a part. A step is the comparison of a record
+        with a row or a strategy.
+    seconds : float, optional
+        Budget: seconds, after which the search ends at the end of a part.
+
+    Returns
+    -------
+    BoundedChoice
+        Exact without a budget, or if the search ends within it. A record is withheld if no strategy that satisfies the
+        constraint is found. `evaluated` counts the strategies whose payoff was computed.
+
+    Raises
+    ------
+    InputError
+        If there is a budget and `fits` is false for the game.
+    """
+    constraint = constraint or Constraint()
+    is_limited = nodes is not None or seconds is not None
+    if not fits(game):
+        problem = "the anytime search of records needs payoffs that depend on group sizes alone"
+        expected = 'a one-shot adversary who links with a population that holds every record, or search = "exact"'
+        refuse_first((is_limited, problem, "publisher.search", "anytime", expected))
+        choice = branch_and_bound(game, constraint, progress)
+        return BoundedChoice(**vars(choice), gap=np.zeros(game.n_records))
+    search = _begin(game, constraint)
+    bound = search.amounts[0].copy()
+    if not is_limited:
+        _pass(search, bound, _UNLIMITED, progress)
+    else:
+        _descend(game, constraint, search)
+        steps = math.inf if nodes is None else nodes * game.n_records
+        _within(search, bound, steps, math.inf if seconds is None else time.monotonic() + seconds, progress)
+    known = np.where(search.strategies == WITHHELD, 0.0, search.payoff)
+    gap = np.where(_open(search, bound), np.maximum(bound - known, 0.0), 0.0)
+    return BoundedChoice(search.strategies, "iceberg", search.evaluated, exact=not gap.any(), gap=gap)
+
+
+def fits(game: RecordGame) -> bool:
+    """Return whether `iceberg` can solve a game: payoffs depend on group sizes alone.
+
+    The result is True if the adversary is a `OneShotAdversary` (one attempt per record, a uniform guess within the
+    group), the linker is a `PopulationLinker` over a population that contains every record's person and whose groups
+    can be rolled up, and the strategies form a `GeneralizationLattice`. Subclasses of the adversary, linker or lattice
+    do not fit.
+    """
+    adversary, linker, space = game.adversary, game.linker, game.space
+    return (
+        type(adversary) is OneShotAdversary
+        and type(space) is GeneralizationLattice
+        and type(linker) is PopulationLinker
+        and linker.group_sizes.holds_records
+        and linker.group_sizes.rollup is not None
+    )
+
+
+class Search(NamedTuple):
+    """Data of one search, with its work arrays.
+
+    Attributes
+    ----------
+    rollup : Rollup
+        Groups of all people.
+    records : ndarray of int64, shape (n_rows,)
+        0 for records, -1 for other people.
+    amounts : ndarray of float64, shape (4, n_records)
+        Benefit, loss, gain, and cost of an attack including the tie tolerance, in currency units. An attack pays if its
+        expected gain exceeds this cost.
+    lowest : ndarray of int16, shape (n_attributes, n_records) or (n_attributes, 1)
+        Lowest allowed level of each record's attributes; one column if level 0 is allowed for all records.
+    no_attack : bool
+        Whether strategies under which an attack pays are forbidden.
+    fixed, levels : ndarray of int64, shape (n_attributes,)
+        The only level of each attribute to be searched, -1 for all levels; levels of the current vertex.
+    beneath : ndarray of int64, shape (n_attributes + 1,)
+        Number of nodes beneath a vertex that fixes the levels of the first attributes.
+    buffers : ndarray of int32, shape (n_attributes + 1, n_rows)
+        Row numbers of the groups of each depth.
+    counts : ndarray of int64, shape (n_groups, 3)
+        Work array.
+    sizes : ndarray of int64, shape (n_counted,)
+        Work array: group sizes of a record under the strategies beneath a vertex.
+    lost, path : ndarray of float64, shape (n_attributes,), and ndarray of int64, shape (3, n_attributes)
+        Work arrays: information loss, node, strategy number and next level at each depth.
+    numbers : ndarray of int32, shape (n_attributes, n_values)
+        Work array: numbers of the values that occur in a group, from 1; 0 for other values.
+    steps : ndarray of int64, shape (2,)
+        Number of steps left, without which groups are left open; and whether records are decided one by one (1) or not
+        (0).
+    payoff : ndarray of float64, shape (n_records,)
+        The publisher's best payoff found so far, in currency units; minus infinity without a strategy.
+    strategies : ndarray of int64, shape (n_records,)
+        Number of the best strategy; ``WITHHELD`` (-1) where none is found yet.
+    evaluated : ndarray of int64, shape (n_records,)
+        Number of strategies whose payoff was computed.
+    bound : ndarray of float64, shape (n_records,)
+        Upper bound of the payoff of the strategies that were left open; minus infinity if none was.
+    """
+
+    rollup: Rollup
+    records: Integers
+    amounts: Floats
+    lowest: NDArray[np.int16]
+    no_attack: bool
+    fixed: Integers
+    levels: Integers
+    beneath: Integers
+    buffers: Positions
+    counts: Integers
+    sizes: Integers
+    lost: Floats
+    path: Integers
+    numbers: Positions
+    steps: Integers
+    payoff: Floats
+    strategies: Strategies
+    evaluated: Integers
+    bound: Floats
+
+
+def _begin(game: RecordGame, constraint: Constraint) -> Search:
+    """Return the data of a search that knows the payoffs of the unchanged and of the fully suppressed release.
+
+    These payoffs let most groups be skipped without a search. For the parameters see `iceberg`.
+    """
+    # As `fits` found: a population linker with a roll-up, a one-shot adversary and a lattice.
+    linker, adversary, space, n = cast("Any", game.linker), cast("Any", game.adversary), game.space, game.n_records
+    rollup: Rollup = linker.group_sizes.rollup
+    n_attributes, n_rows = rollup.codes.shape
+    price = np.asarray(adversary.cost) * np.float64(1 + INDIFFERENCE)
+    amounts = np.array([np.broadcast_to(each, (n,)) for each in (game.benefit, game.loss, adversary.gain, price)])
+    lowest = np.zeros((n_attributes, 1 if constraint.minimum is None else n), dtype=np.int16)
+    if constraint.minimum is not None:
+        lowest[:] = np.asarray(constraint.minimum) // rollup.strides[:, None] % rollup.shape[:, None]
+    beneath = np.append(np.cumprod(rollup.shape[::-1])[::-1], 1)
+    search = Search(
+        rollup,
+        records=np.where(np.arange(n_rows) < n, 0, -1),
+        amounts=amounts,
+        lowest=lowest,
+        no_attack=constraint.no_attack,
+        fixed=np.zeros(n_attributes, dtype=np.int64),
+        levels=np.zeros(n_attributes, dtype=np.int64),
+        beneath=beneath,
+        buffers=np.empty((n_attributes + 1, n_rows), dtype=np.int32),
+        counts=np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64),
+        sizes=np.empty(beneath[beneath <= _COUNTED].max(), dtype=np.int64),
+        lost=np.zeros(n_attributes),
+        path=np.zeros((3, n_attributes), dtype=np.int64),
+        numbers=np.zeros(rollup.groups.shape[::2], dtype=np.int32),
+        steps=np.zeros(2, dtype=np.int64),
+        payoff=np.full(n, -np.inf),
+        strategies=np.full(n, WITHHELD, dtype=np.int64),
+        evaluated=np.zeros(n, dtype=np.int64),
+        bound=np.full(n, -np.inf),
+    )
+    for strategy in (space.most_specific, space.size - 1):
+        _offer(game, constraint, search, strategy)
+    search.buffers[0] = np.arange(n_rows)
+    return search
+
+
+def _offer(game: RecordGame, constraint: Constraint, search: Search, strategy: int) -> float:
+    """Evaluate a strategy for all records; return its total payoff.
+
+    Better strategies are written to `search`.
+    """
+    outcome = game.outcome(strategy)
+    allowed = constraint.allows(game.space, strategy, outcome.response.invited)
+    better = allowed & beats(strategy, outcome.publisher_payoff, search.strategies, search.payoff, game.tie())
+    search.payoff[better], search.strategies[better] = outcome.publisher_payoff[better], strategy
+    search.evaluated[:] += 1
+    return float(outcome.publisher_payoff[allowed].sum())
+
+
+def _descend(game: RecordGame, constraint: Constraint, search: Search) -> None:
+    """Evaluate the nodes next to a path from the fully suppressed node, for the first strategies of a search.
+
+    The path follows the highest total payoff.
+    """
+    space = cast("GeneralizationLattice", game.space)
+    node, best = space.size - 1, -math.inf
+    while True:
+        paid = {each: _offer(game, constraint, search, each) for each in space.predecessors(node)}
+        found = max(paid, key=paid.__getitem__, default=node)
+        if not paid or paid[found] <= best:
+            return
+        node, best = found, paid[found]
+
+
+def _within(search: Search, bound: Floats, steps: float, end: float, progress: Progress) -> None:
+    """Search in passes of growing length, until all is searched or a budget ends.
+
+    Parameters
+    ----------
+    search : Search
+        Data of the search.
+    bound : ndarray of float64, shape (n_records,)
+        See `_pass`.
+    steps : float
+        Budget of steps.
+    end : float
+        Time on the monotonic clock at which the search ends, in seconds.
+    progress : callable
+        See `iceberg`.
+    """
+    per_record, spent = _FIRST, 0
+
+    def goes_on(taken: int) -> bool:
+        nonlocal spent
+        spent += taken
+        return spent < steps and time.monotonic() < end
+
+    while goes_on(0) and _open(search, bound).any():
+        _pass(search, bound, per_record, progress, goes_on)
+        per_record *= _LONGER
+
+
+def _open(search: Search, bound: Floats) -> NDArray[np.bool_]:
+    """Return whether each record's bound leaves room for a better strategy, (n_records,)."""
+    return np.asarray(bound >= search.payoff - INDIFFERENCE * (search.amounts[0] + search.amounts[1]))
+
+
+def _pass(
+    search: Search,
+    bound: Floats,
+    per_record: int,
+    progress: Progress,
+    goes_on: Callable[[int], bool] = lambda taken: True,
+) -> None:
+    """Search every part of the tree once; then decide the records that are left open one by one.
+
+    Parameters
+    ----------
+    search : Search
+        Data of the search.
+    bound : ndarray of float64, shape (n_records,)
+        Upper bound of the payoff of every strategy, in currency units; lowered in place.
+    per_record : int
+        Limit of steps per record, or `_UNLIMITED`. Records are decided one by one if it is high enough.
+    progress : callable
+        See `iceberg`.
+    goes_on : callable
+        Returns whether the pass continues after a part, given the steps of the part.
+    """
+    n, n_nodes, shape = len(bound), int(search.beneath[0]), search.rollup.shape.tolist()
+    # With more rows than nodes, splitting groups takes fewer steps than comparing every record with every row.
+    splits = _UNLIMITED if search.buffers.shape[1] > n_nodes else n_nodes // _SHARE
+    parts = vertices(shape, _PARTS)
+    search.records[:n], search.bound[:] = np.where(_open(search, bound), 0, -1), -np.inf
+    left = 0
+    for done, levels in enumerate(parts, start=1):
+        # What a part leaves is for later parts.
+        left += min(per_record, splits) * n // len(parts)
+        taken = _search(search, levels, left, counting=False)
+        left = max(left - taken, 0)
+        progress(done, len(parts) + _RECORD_PARTS)
+        if not goes_on(taken):
+            return
+    np.minimum(bound, search.bound, out=bound)
+    if per_record <= splits:
+        return
+    roots = list(np.ndindex(*shape[: int(np.argmax(search.beneath <= _COUNTED))]))
+    for done, rows in enumerate(np.array_split(np.flatnonzero(_open(search, bound)), _RECORD_PARTS), start=1):
+        search.records[:n], search.bound[rows] = -1, -np.inf
+        search.records[rows] = 0
+        for levels in roots:
+            if not goes_on(_search(search, levels, per_record * len(rows) // len(roots), counting=True)):
+                return
+        progress(len(parts) + done, len(parts) + _RECORD_PARTS)
+        bound[rows] = np.minimum(bound[rows], search.bound[rows])
+
+
+def _search(search: Search, levels: tuple[int, ...], steps: int, *, counting: bool) -> int:
+    """Search the tree beneath a vertex with given levels of the first attributes; return the number of steps taken.
+
+    `steps` is the limit of steps. With `counting`, records are decided one by one in groups of suitable size.
+    """
+    search.fixed[:] = -1
+    search.fixed[: len(levels)] = levels
+    steps = min(steps, _UNLIMITED)
+    search.steps[:] = steps, counting
+    _walk(0, 0, search.buffers.shape[1], int(search.rollup.people.sum()), 0.0, 0, search)
+    return steps - int(search.steps[0])
+
+
+@borrowing()
+def _wins(payoff: float, strategy: int, record: int, search: Search) -> bool:
+    """Return whether a strategy's payoff beats the best found so far for a record.
+
+    A payoff beats the best one if it is larger by more than the tie tolerance, or if both are equal within the
+    tolerance and the strategy's number is lower. `payoff` is in currency units.
+    """
+    ahead, tie = payoff - search.payoff[record], INDIFFERENCE * (search.amounts[0, record] + search.amounts[1, record])
+    return bool(ahead > tie or (ahead >= -tie and strategy < search.strategies[record]))
+
+
+@borrowing()
+def _most(loses: float, people: int, record: int, search: Search) -> float:
+    """Return an upper bound of a record's payoff, in currency units; minus infinity if no strategy is allowed.
+
+    The bound holds for strategies with at least the information loss `loses` and at most `people` in the group, and is
+    the payoff of a strategy with exactly these values.
+    """
+    payoff = search.amounts[0, record] * (0.0 if loses > NO_BENEFIT else 1.0 - loses)
+    share = 1.0 / people
+    if search.amounts[2, record] * share > search.amounts[3, record]:
+        payoff = -np.inf if search.no_attack else payoff - search.amounts[1, record] * share
+    return float(payoff)
+
+
+@compiled()
+def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: int, search: Search) -> None:
+    """Search beneath a vertex for better strategies of the records of a group.
+
+    Better strategies are written to `search`.
+
+    Parameters
+    ----------
+    depth : int
+        Number of attributes whose levels the vertex fixes (the first ones); all of them at a node of the lattice.
+    begin, end : int
+        The group: positions in ``buffers[depth]``.
+    size : int
+        Number of people in the group.
+    lost : float
+        Least information loss of a record of the group under the levels of the vertex.
+    strategy : int
+        Number of the strategy with these levels, and level 0 of all other attributes.
+    search : Search
+        Data of the search; `levels`, `buffers` and `counts` are overwritten.
+    """
+    rollup, records, levels, buffers = search.rollup, search.records, search.levels, search.buffers
+    if depth == len(rollup.shape):
+        is_bounded = search.lowest.shape[1] > 1 or len(search.payoff) == 1
+        for place in range(begin, end):
+            record = buffers[depth, place]
+            if records[record] < 0:
+                continue
+            loses, allowed = 0.0, True
+            for at in range(depth):
+                if levels[at] > 0:
+                    loses += rollup.losses[at, levels[at], rollup.codes[at, record]]
+                if is_bounded and levels[at] < search.lowest[at, record]:
+                    allowed = False
+            payoff = _most(loses, size, record, search)
+            if allowed and payoff > -np.inf:
+                search.evaluated[record] += 1
+                if _wins(payoff, strategy, record, search):
+                    search.payoff[record], search.strategies[record] = payoff, strategy
+        return
+    rows, nodes = end - begin, search.beneath[depth]
+    if search.steps[1] and search.fixed[depth] < 0 and nodes // _PER_ROW <= rows <= nodes <= _COUNTED:
+        _decide(depth, begin, end, size, strategy, search)
+        return
+    column = rollup.codes[depth]
+    for level in range(rollup.shape[depth]):
+        if search.fixed[depth] >= 0 and search.fixed[depth] != level:
+            continue
+        levels[depth] = level
+        number, below = strategy + level * rollup.strides[depth], buffers[depth + 1]
+        starts, sizes = split(rollup, depth, level, begin, end, buffers, records, 0, 1, search.counts)
+        search.steps[0] -= end - begin
+        for group in range(len(sizes)):
+            people = max(sizes[group], 1)
+            loses = lost + rollup.least_losses[depth, level, column[below[starts[group]]]]
+            found = False
+            for place in range(starts[group], starts[group + 1]):
+                record = below[place]
+                if records[record] < 0 or not _wins(_most(loses, people, record, search), number, record, search):
+                    continue
+                found = True
+                if search.steps[0] > 0:
+                    break
+                search.bound[record] = max(search.bound[record], _most(loses, people, record, search))
+            if not found or search.steps[0] <= 0:
+                continue
+            _walk(depth + 1, starts[group], starts[group + 1], people, loses, number, search)
+
+
+@compiled()
+def _decide(depth: int, begin: int, end: int, size: int, strategy: int, search: Search) -> None:
+    """Find the best strategies beneath a vertex of the records of a group, record by record.
+
+    The rows of the group are counted by the least level of each further attribute at which they agree with the record;
+    levels are nested, so that they agree at all higher levels. The cumulative sums of these counts over the levels of
+    every attribute are the group sizes of all strategies beneath the vertex.
+
+    Parameters
+    ----------
+    depth, begin, end, size, strategy, search
+        See `_walk`; the group has at most as many rows as there are nodes beneath the vertex.
+    """
+    rollup, rows, wide = search.rollup, search.buffers[depth, begin:end], search.beneath[depth]
+    n_attributes = len(rollup.shape)
+    # Without a sign, because numba otherwise checks every index for negative values, which takes a third of the time.
+    codes, people = np.empty((n_attributes, len(rows)), dtype=np.uint32), np.empty(len(rows), dtype=np.int64)
+    nodes = np.empty(len(rows), dtype=np.int64)
+    values = np.empty((n_attributes, min(len(rows), rollup.groups.shape[2])), dtype=np.int32)
+    n_values = np.zeros(n_attributes, dtype=np.int64)
+    # Values of the group are numbered from 0, so that the tables of a record are small.
+    for at in range(depth, n_attributes):
+        for place in range(len(rows)):
+            value = rollup.codes[at, rows[place]]
+            if search.numbers[at, value] == 0:
+                values[at, n_values[at]] = value
+                n_values[at] += 1
+                search.numbers[at, value] = n_values[at]
+            codes[at, place] = search.numbers[at, value] - 1
+        for number in range(n_values[at]):
+            search.numbers[at, values[at, number]] = 0
+    for place in range(len(rows)):
+        people[place] = rollup.people[rows[place]]
+    is_bounded = search.lowest.shape[1] > 1 or len(search.payoff) == 1
+    low, losses = np.zeros(n_attributes, dtype=np.int64), np.zeros((n_attributes, rollup.losses.shape[1]))
+    steps = np.empty(values.shape, dtype=np.int64)
+    for own in range(len(rows)):
+        record = rows[own]
+        if search.records[record] < 0:
+            continue
+        lost, allowed = 0.0, True
+        for at in range(n_attributes):
+            low[at] = search.lowest[at, record] if is_bounded else 0
+            for level in range(1, rollup.shape[at]):
+                losses[at, level] = rollup.losses[at, level, rollup.codes[at, record]]
+            if at < depth:
+                lost += losses[at, search.levels[at]]
+                allowed &= search.levels[at] >= low[at]
+        if allowed and search.steps[0] <= 0:
+            search.bound[record] = max(search.bound[record], _most(lost, size, record, search))
+        elif allowed:
+            for at in range(depth, n_attributes):
+                groups, width = rollup.groups[at, : rollup.shape[at]], search.beneath[at + 1]
+                _agree(groups, values[at, : n_values[at]], codes[at, own], low[at], width, wide, steps[at])
+            search.sizes[:wide] = 0
+            _count(codes[depth:], people, steps[depth:], wide, nodes, search.sizes)
+            _accumulate(search.sizes[:wide], rollup.shape[depth:], search.beneath[depth + 1 :])
+            _choose(depth, lost, strategy, record, low, losses, search)
+            search.steps[0] -= len(rows) + wide
+
+
+@borrowing()
+def _agree(groups: Positions, values: Positions, own: int, low: int, width: int, never: int, steps: Integers) -> None:
+    """Find the least level of an attribute at which each value agrees with a record's value.
+
+    Parameters
+    ----------
+    groups : ndarray of int32, shape (n_levels, n_values)
+        Group of each value at each level.
+    values : ndarray of int32, shape (n_numbered,)
+        Values to compare.
+    own : int
+        Position of the record's value in `values`.
+    low : int
+        Lowest allowed level.
+    width, never : int
+        Step in the node's number for one level, and result for values that agree at no level.
+    steps : ndarray of int64, shape (n_numbered,)
+        Output: least level times `width`.
+    """
+    for number in range(len(values)):
+        level = low
+        while level < len(groups) and groups[level, values[number]] != groups[level, values[own]]:
+            level += 1
+        steps[number] = level * width if level < len(groups) else never
+
+
+@borrowing()
+def _count(
+    codes: NDArray[np.uint32], people: Integers, steps: Integers, n_nodes: int, nodes: Integers, counts: Integers
+) -> None:
+    """Count people by the least node at which they agree with a record.
+
+    Parameters
+    ----------
+    codes : ndarray of uint32, shape (n_attributes, n_rows)
+        Values of each row.
+    people : ndarray of int64, shape (n_rows,)
+        Number of people that each row represents.
+    steps : ndarray of int64, shape (n_attributes, n_values)
+        See `_agree`.
+    n_nodes : int
+        Rows with a node from this number on agree at no node.
+    nodes : ndarray of int64, shape (n_rows,)
+        Work array: the node of each row.
+    counts : ndarray of int64
+        Output: the numbers of people are added to the places of their nodes.
+    """
+    for place in range(len(people)):
+        nodes[place] = 0
+    for at in range(len(codes)):
+        for place in range(len(people)):
+            nodes[place] += steps[at, codes[at, place]]
+    for place in range(len(people)):
+        if nodes[place] < n_nodes:
+            counts[nodes[place]] += people[place]
+
+
+@compiled()
+def _accumulate(sizes: Integers, shape: Integers, beneath: Integers) -> None:
+    """Replace counts by their cumulative sums over the levels of every attribute, in place.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n_nodes,)
+        Counts at the nodes of a lattice, in lexicographic order.
+    shape, beneath : ndarray of int64, shape (n_attributes,)
+        Number of levels of each attribute, and the step in the node's number for one level.
+    """
+    for at in range(len(shape)):
+        width = beneath[at]
+        for first in range(0, len(sizes), width * shape[at]):
+            for start in range(first + width, first + width * shape[at], width):
+                # Separate arrays, so that the sum is vectorized.
+                low, high = sizes[start - width : start], sizes[start : start + width]
+                for place in range(width):
+                    high[place] += low[place]
+
+
+@borrowing()
+def _choose(depth: int, lost: float, strategy: int, record: int, low: Integers, losses: Floats, search: Search) -> None:
+    """Find the best strategy of a record beneath a vertex, given the group sizes of all strategies beneath it.
+
+    Levels of the further attributes are fixed one after the other. A branch is skipped if it cannot hold a better
+    strategy: its strategies lose at least the information of the levels fixed so far, and no group in it is larger than
+    at the highest levels of the other attributes. If this largest group is not larger than at the next lower level of
+    the attribute fixed last, no person joins a group by the higher level.
+
+    Parameters
+    ----------
+    depth, strategy, search
+        See `_walk`.
+    lost : float
+        Information loss of the record under the levels of the vertex.
+    record : int
+        Row of the record.
+    low : ndarray of int64, shape (n_attributes,)
+        Lowest allowed level of each attribute.
+    losses : ndarray of float64, shape (n_attributes, n_levels)
+        Information loss of the record at each level of each attribute.
+    """
+    rollup, sizes, last = search.rollup, search.sizes, len(search.levels) - 1
+    lost_at, node_at, number_at, untried = search.lost, search.path[0], search.path[1], search.path[2]
+    lost_at[depth], node_at[depth], number_at[depth], untried[depth], at = lost, 0, strategy, low[depth], depth
+    while at >= depth:
+        level, width = untried[at], search.beneath[at + 1]
+        untried[at] += 1
+        if level == rollup.shape[at]:
+            at -= 1
+            continue
+        node, loses = node_at[at] + level * width, lost_at[at] + losses[at, level]
+        largest, number = sizes[node + width - 1], number_at[at] + level * rollup.strides[at]
+        if level > low[at] and largest == sizes[node - 1]:
+            continue
+        # A record whose values no person has counts as the only such person.
+        payoff = _most(loses, max(largest, 1), record, search)
+        search.evaluated[record] += at == last
+        if not _wins(payoff, number, record, search):
+            continue
+        if at == last:
+            search.payoff[record], search.strategies[record] = payoff, number
+        else:
+            at += 1
+            lost_at[at], node_at[at], number_at[at], untried[at] = loses, node, number, low[at]
