@@ -220,6 +220,14 @@ def growth_in_subjects(study: TablesStudy, sizes: Sequence[int]) -> None:
         grown("round of agents over data subjects", n, best_time(partial(play, setting), 2))
 
 
+def growth_in_rounds(study: TablesStudy, sizes: Sequence[int]) -> None:
+    """Time ever more rounds of agents."""
+    for rounds in sizes:
+        setting = replace(setting_of(study, AgentsSection(rounds=rounds)), participation=RULE)
+        play(setting)
+        grown("agents over rounds", rounds, best_time(partial(play, setting), 2))
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

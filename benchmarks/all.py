@@ -36,6 +36,8 @@ GROWTH = {
     "first_minute.growth_in_rows": (2_000, 20_000, 200_000),
     "wan2015.growth_in_records": (1_000, 10_000, 100_000, 1_000_000),
     "agents.growth_in_subjects": (1_000, 10_000, 100_000, 1_000_000),
+    "agents.growth_in_rounds": (1, 10, 100, 1_000),
+    "columns.growth_in_columns": (3, 6, 9, 12),
     "dataset_level.growth_in_rows": (1_000, 10_000, 100_000, 1_000_000),
     "masking.growth_in_subjects": (100, 1_000, 10_000),
     "knowledge.growth_in_people": (1_000, 10_000, 100_000, 1_000_000),
