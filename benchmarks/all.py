@@ -36,7 +36,7 @@ GROWTH = {
     "first_minute.growth_in_rows": (2_000, 20_000, 200_000),
     "wan2015.growth_in_records": (1_000, 10_000, 100_000, 1_000_000),
     "agents.growth_in_subjects": (1_000, 10_000, 100_000, 1_000_000),
-    "agents.growth_in_rounds": (1, 10, 100, 1_000),
+    "agents.growth_in_rounds": (10, 100, 1_000),
     "columns.growth_in_columns": (3, 6, 9, 12),
     "dataset_level.growth_in_rows": (1_000, 10_000, 100_000, 1_000_000),
     "masking.growth_in_subjects": (100, 1_000, 10_000),
@@ -73,7 +73,7 @@ def growth(works: Sequence[str], divisor: int) -> list[tuple[str, int, float]]:
         name, function = work.split(".")
         grow = getattr(importlib.import_module(name), function)
         given = (study,) if name in OF_STUDY else ()
-        sizes = [max(size // divisor, 10) for size in GROWTH[work]]
+        sizes = [max(size // divisor, min(size, 10)) for size in GROWTH[work]]
         # The first time, compiled code is read from disk.
         before = len(figures.GROWTH)
         grow(*given, sizes[:1])
