@@ -108,9 +108,10 @@ def iceberg(
     if not is_limited:
         _pass(search, bound, _UNLIMITED, progress)
     else:
-        _descend(game, constraint, search)
         steps = math.inf if nodes is None else nodes * game.n_records
-        _within(search, bound, steps, math.inf if seconds is None else time.monotonic() + seconds, progress)
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        _descend(game, constraint, search, end)
+        _within(search, bound, steps, end, progress)
     known = np.where(search.strategies == WITHHELD, 0.0, search.payoff)
     gap = np.where(_open(search, bound), np.maximum(bound - known, 0.0), 0.0)
     return BoundedChoice(search.strategies, "iceberg", search.evaluated, exact=not gap.any(), gap=gap)
@@ -253,14 +254,14 @@ def _offer(game: RecordGame, constraint: Constraint, search: Search, strategy: i
     return float(outcome.publisher_payoff[allowed].sum())
 
 
-def _descend(game: RecordGame, constraint: Constraint, search: Search) -> None:
+def _descend(game: RecordGame, constraint: Constraint, search: Search, end: float) -> None:
     """Evaluate the nodes next to a path from the fully suppressed node, for the first strategies of a search.
 
-    The path follows the highest total payoff.
+    The path follows the highest total payoff. It stops at `end`, the time on the monotonic clock in seconds.
     """
     space = cast("GeneralizationLattice", game.space)
     node, best = space.size - 1, -math.inf
-    while True:
+    while time.monotonic() < end:
         paid = {each: _offer(game, constraint, search, each) for each in space.predecessors(node)}
         found = max(paid, key=paid.__getitem__, default=node)
         if not paid or paid[found] <= best:
@@ -298,7 +299,8 @@ def _within(search: Search, bound: Floats, steps: float, end: float, progress: P
 
 def _open(search: Search, bound: Floats) -> NDArray[np.bool_]:
     """Return whether each record's bound leaves room for a better strategy, (n_records,)."""
-    return np.asarray(bound >= search.payoff - INDIFFERENCE * (search.amounts[0] + search.amounts[1]))
+    tie = INDIFFERENCE * (search.amounts[0] + search.amounts[1])
+    return np.asarray(np.isfinite(bound) & (bound >= search.payoff - tie))
 
 
 def _pass(
