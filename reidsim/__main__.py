@@ -9,7 +9,7 @@ import sys
 from reidsim.core.files import address_limit, memory_text
 
 # Address space of the process after the imports that commands and figures need, bytes.
-_PROGRAM_ADDRESSES = 800 * 10**6
+_PROGRAM_ADDRESSES = 1_000 * 10**6
 # OpenBLAS reserves address space for each thread at import and retries forever if there is none; the memory pool of
 # Arrow reserves a gigabyte.
 _FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}

@@ -30,7 +30,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from pandas.io.stata import StataReader
-from pyarrow import compute, dataset, parquet
+from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.core.errors import InputError, listed, nearest, refuse_rows, require_distinct
@@ -377,6 +377,9 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
 
 def _parquet_batches(path: Path) -> tuple[list[str], Iterator[pa.RecordBatch]]:
     """Return the column names of a Parquet file, and its rows in batches."""
+    # Imported only here, because it loads clients of cloud stores, for which little memory may leave no room.
+    from pyarrow import dataset
+
     require_no_device(path)
     with reading_parquet(path):
         # Use an absolute path: pyarrow interprets hdfs:/people.parquet as a server address.
