@@ -147,8 +147,8 @@ class Search(NamedTuple):
     amounts : ndarray of float64, shape (4, n_records)
         Benefit, loss, gain, and cost of an attack including the tie tolerance, in currency units. An attack pays if its
         expected gain exceeds this cost.
-    lowest : ndarray of int16, shape (n_attributes, n_records) or (n_attributes, 1)
-        Lowest allowed level of each record's attributes; one column if level 0 is allowed for all records.
+    lowest : ndarray of int16, shape (n_attributes, n_records)
+        Lowest allowed level of each record's attributes.
     no_attack : bool
         Whether strategies under which an attack pays are forbidden.
     fixed, levels : ndarray of int64, shape (n_attributes,)
@@ -210,7 +210,7 @@ def _begin(game: RecordGame, constraint: Constraint) -> Search:
     n_attributes, n_rows = rollup.codes.shape
     price = np.asarray(adversary.cost) * np.float64(1 + INDIFFERENCE)
     amounts = np.array([np.broadcast_to(each, (n,)) for each in (game.benefit, game.loss, adversary.gain, price)])
-    lowest = np.zeros((n_attributes, 1 if constraint.minimum is None else n), dtype=np.int16)
+    lowest = np.zeros((n_attributes, n), dtype=np.int16)
     if constraint.minimum is not None:
         lowest[:] = np.asarray(constraint.minimum) // rollup.strides[:, None] % rollup.shape[:, None]
     beneath = np.append(np.cumprod(rollup.shape[::-1])[::-1], 1)
@@ -414,7 +414,6 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
     """
     rollup, records, levels, buffers = search.rollup, search.records, search.levels, search.buffers
     if depth == len(rollup.shape):
-        is_bounded = search.lowest.shape[1] > 1 or len(search.payoff) == 1
         for place in range(begin, end):
             record = buffers[depth, place]
             if records[record] < 0:
@@ -423,8 +422,7 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
             for at in range(depth):
                 if levels[at] > 0:
                     loses += rollup.losses[at, levels[at], rollup.codes[at, record]]
-                if is_bounded and levels[at] < search.lowest[at, record]:
-                    allowed = False
+                allowed &= levels[at] >= search.lowest[at, record]
             payoff = _most(loses, size, record, search)
             if allowed and payoff > -np.inf:
                 search.evaluated[record] += 1
@@ -449,12 +447,15 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
             found = False
             for place in range(starts[group], starts[group + 1]):
                 record = below[place]
-                if records[record] < 0 or not _wins(_most(loses, people, record, search), number, record, search):
+                if records[record] < 0 or level < search.lowest[depth, record]:
+                    continue
+                most = _most(loses, people, record, search)
+                if not _wins(most, number, record, search):
                     continue
                 found = True
                 if search.steps[0] > 0:
                     break
-                search.bound[record] = max(search.bound[record], _most(loses, people, record, search))
+                search.bound[record] = max(search.bound[record], most)
             if not found or search.steps[0] <= 0:
                 continue
             _walk(depth + 1, starts[group], starts[group + 1], people, loses, number, search)
@@ -493,7 +494,6 @@ def _decide(depth: int, begin: int, end: int, size: int, strategy: int, search: 
             search.numbers[at, values[at, number]] = 0
     for place in range(len(rows)):
         people[place] = rollup.people[rows[place]]
-    is_bounded = search.lowest.shape[1] > 1 or len(search.payoff) == 1
     low, losses = np.zeros(n_attributes, dtype=np.int64), np.zeros((n_attributes, rollup.losses.shape[1]))
     steps = np.empty(values.shape, dtype=np.int64)
     for own in range(len(rows)):
@@ -502,7 +502,7 @@ def _decide(depth: int, begin: int, end: int, size: int, strategy: int, search: 
             continue
         lost, allowed = 0.0, True
         for at in range(n_attributes):
-            low[at] = search.lowest[at, record] if is_bounded else 0
+            low[at] = search.lowest[at, record]
             for level in range(1, rollup.shape[at]):
                 losses[at, level] = rollup.losses[at, level, rollup.codes[at, record]]
             if at < depth:

@@ -533,17 +533,18 @@ class TablesKind(Kind):
     def amounts_at_once(self, scenario: TablesScenario, keys: Iterable[str]) -> bool:
         """Return whether `OneShotPoints` supports points that differ in these keys only.
 
-        A point is one value of each key; the keys must be payoff parameters. The publisher must choose a generalization
-        for each record (``unit = "record"``) with another solver than ``lattice-search``, ``safe_class = "at-least"``,
-        no limits on sensitive columns and no rounds. Each policy must be a fixed rule (`Rule`) or choose the best
-        generalization of each record (`BestOfUnit`). There must be a single one-shot adversary (see
-        `TablesScenario.plain_adversary`) without stages. The publisher must plan with this adversary's risk, and know
-        which people are in drawn lists.
+        A point is one value of each key; the keys must be payoff parameters. The publisher must choose a
+        generalization for each record (``unit = "record"``) with another solver than ``lattice-search``,
+        without a budget, with ``safe_class = "at-least"``, no limits on sensitive columns and no rounds. Each
+        policy must be a fixed rule (`Rule`) or choose the best generalization of each record (`BestOfUnit`).
+        There must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without stages. The
+        publisher must plan with this adversary's risk, and know which people are in drawn lists.
         """
         publisher, adversary = scenario.publisher, scenario.plain_adversary
         return (
             publisher.unit == "record"
             and publisher.solver != "lattice-search"
+            and publisher.search == "exact"
             and publisher.safe_class == "at-least"
             and all(isinstance(policy_named(name), Rule | BestOfUnit) for name in publisher.policies)
             and adversary is not None

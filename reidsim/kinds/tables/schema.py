@@ -132,12 +132,13 @@ class TablesPolicy(Policy):
         """Return whether the policy picks the best of a fixed set of releases.
 
         The set is the same for all payoff parameters. The result depends on `scope`. It is True for "record"; for
-        "unit" unless ``publisher.solver`` is "lattice-search"; and for "node" if the search is exact and the
-        suppression limit is 1. For other scopes, it is False.
+        "unit" unless ``publisher.solver`` is "lattice-search", or "iceberg" with a budget; and for "node" if the search
+        is exact and the suppression limit is 1. For other scopes, it is False.
         """
+        whole: bool = publisher.search == "exact"
         if self.scope(publisher) == "unit":
-            return bool(publisher.solver != "lattice-search")
-        exact: bool = publisher.search == "exact" and publisher.suppression_limit == 1.0
+            return publisher.solver != "lattice-search" and (whole or publisher.solver != "iceberg")
+        exact: bool = whole and publisher.suppression_limit == 1.0
         return self.optimizes == "record" or (self.scope(publisher) == "node" and exact)
 
 
