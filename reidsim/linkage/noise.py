@@ -1,0 +1,81 @@
+"""Models of noise: the probability of a released label given a person's true value.
+
+A model of one column is an array of shape (n_labels, n_values). Rows are the labels that occur in the released file,
+columns are the values of the attribute. Entries are probabilities or, for numbers, densities. Only their ratios within
+a row affect the linkage, so a row may be multiplied by any positive number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.releases.records import Members
+
+Floats = NDArray[np.float64]
+
+
+def of_sets(sets: Sequence[Members]) -> Floats:
+    """Return the model of labels without noise: 1 for the values that a label covers, 0 for others.
+
+    Parameters
+    ----------
+    sets : sequence of ndarray of bool, shape (n_values,)
+        For each label, whether it covers each value: one value, the values of an interval, or any set.
+    """
+    return np.array(sets, dtype=np.float64)
+
+
+def replaced(keep: float, shares: Floats) -> Floats:
+    """Return the model of values that are kept or drawn anew (PRAM, random swapping), one row per value.
+
+    Parameters
+    ----------
+    keep : float
+        Probability that a value is kept. Otherwise, it is drawn from all values, the same value included.
+    shares : ndarray of float64, shape (n_values,)
+        Probability of each value in such a draw.
+    """
+    return keep * np.eye(len(shares)) + (1.0 - keep) * np.asarray(shares)[:, None]
+
+
+def with_added(labels: Floats, values: Floats, deviation: float) -> Floats:
+    """Return the model of numbers with normal noise of mean 0.
+
+    Parameters
+    ----------
+    labels, values : ndarray of float64, shape (n_labels,) and (n_values,)
+        Numbers in the released file, and possible true numbers.
+    deviation : float
+        Standard deviation of the noise, above 0.
+    """
+    distance = (np.asarray(labels)[:, None] - np.asarray(values)[None, :]) / deviation
+    # The nearest value has density 1, so that no label is impossible for all values.
+    squares = distance**2
+    return np.asarray(np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True))))
+
+
+def unknown(n_labels: int, n_values: int) -> Floats:
+    """Return the model of labels that do not depend on the true value."""
+    return np.ones((n_labels, n_values))
+
+
+def estimated(labels: NDArray[np.integer], values: NDArray[np.integer], n_labels: int, n_values: int) -> Floats:
+    """Estimate the model from records whose true values are known.
+
+    It is the share of each label among the records with a value. Each value counts one record more, whose label is
+    distributed as in the whole file; so no label of the file is impossible (a Dirichlet prior of weight 1).
+
+    Parameters
+    ----------
+    labels, values : ndarray of int, shape (n_records,)
+        Number of the released label, and code of the true value, of each record.
+    n_labels, n_values : int
+        Number of labels and of values.
+    """
+    joint = np.zeros((n_labels, n_values))
+    np.add.at(joint, (labels, values), 1.0)
+    share = joint.sum(axis=1, keepdims=True) / len(labels)
+    return np.asarray((joint + share) / (joint.sum(axis=0) + 1.0))

@@ -1,0 +1,78 @@
+"""Linkage by likelihood, against the sum over all pairs of a record and a person."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reidsim.linkage.likelihood import Candidates, joint_likelihood
+from reidsim.linkage.noise import estimated, of_sets, replaced, with_added
+
+
+@st.composite
+def worlds(draw):
+    """Draw people, records and a table of likelihoods per column."""
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_cells, n_records = draw(st.integers(1, 20)), draw(st.integers(1, 12))
+    values = np.column_stack([rng.integers(0, size, n_cells) for size in sizes])
+    columns = [rng.choice([0, 0.1, 0.5, 1.0], size=(rng.integers(1, 5), size)) for size in sizes]
+    labels = np.column_stack([rng.integers(0, len(column), n_records) for column in columns])
+    return values, rng.integers(0, 4, n_cells), labels, columns
+
+
+@settings(max_examples=200, deadline=None)
+@given(worlds())
+def test_match_equals_the_sum_over_all_pairs(world) -> None:
+    values, people, labels, columns = world
+    likelihood = np.ones((len(labels), len(values)))
+    for place, column in enumerate(columns):
+        likelihood *= column[labels[:, place]][:, values[:, place]]
+    match = Candidates(values, people).match(labels, columns)
+    best = np.where(people > 0, likelihood, 0.0).max(axis=1)
+    tied = ((likelihood >= best[:, None] * (1 - 1e-12)) & (best[:, None] > 0)) @ people
+    np.testing.assert_allclose(match.total, likelihood @ people, rtol=1e-12)
+    np.testing.assert_allclose(match.likelihood, best, rtol=1e-12)
+    np.testing.assert_array_equal(match.tied, tied)
+
+
+def test_people_without_records_or_cells() -> None:
+    match = Candidates(np.zeros((0, 2), dtype=np.int32), np.zeros(0)).match(
+        np.zeros((1, 2), dtype=np.int32), [np.eye(2)] * 2
+    )
+    assert match.probability.tolist() == [0.0]
+    assert match.success(np.array([0.0])).tolist() == [0.0]
+
+
+def test_without_noise_the_probability_is_one_over_the_group_size() -> None:
+    values, people = np.array([[0, 0], [1, 0], [2, 1]]), np.array([3, 2, 1])
+    columns = [of_sets([np.array([True, True, False]), np.array([True, False, False])]), np.eye(2)]
+    labels = np.array([[0, 0], [1, 0]])
+    match = Candidates(values, people).match(labels, columns)
+    assert match.probability.tolist() == pytest.approx([1 / 5, 1 / 3])
+    assert match.success(joint_likelihood(labels, values[[0, 0]], columns)).tolist() == pytest.approx([1 / 5, 1 / 3])
+
+
+def test_right_guesses_are_as_frequent_as_predicted() -> None:
+    # 20,000 records, whose values are replaced or get noise: the mean of the posterior probabilities is the frequency
+    # of right guesses, up to 4 standard errors.
+    rng = np.random.default_rng(5)
+    values = np.column_stack([rng.integers(0, 6, 3000), rng.integers(0, 30, 3000)])
+    own = values[rng.integers(0, 3000, 20_000)]
+    shares = np.full(6, 1 / 6)
+    kept = np.where(rng.random(20_000) < 0.7, own[:, 0], rng.integers(0, 6, 20_000))
+    noisy, number = np.unique(own[:, 1] + rng.normal(0, 0.4, 20_000).round(1), return_inverse=True)
+    # Rounding to 0.1 leaves the shape of the density.
+    columns, labels = [replaced(0.7, shares), with_added(noisy, np.arange(30.0), 0.4)], np.column_stack([kept, number])
+    match = Candidates(values, np.ones(3000)).match(labels, columns)
+    right = match.success(joint_likelihood(labels, own, columns))
+    assert abs(right.mean() - match.probability.mean()) < 4 * right.std() / np.sqrt(20_000)
+
+
+def test_estimated_model_has_the_shares_of_labels_by_value() -> None:
+    labels, values = np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])
+    # Value 0: counts (2, 1), and one record with shares (1/2, 1/2). Value 2 has no record.
+    model = estimated(labels, values, 2, 3)
+    assert model.tolist() == [[2.5 / 4, 0.5 / 2, 0.5], [1.5 / 4, 1.5 / 2, 0.5]]
