@@ -703,8 +703,9 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
         for policy, each in equilibria.items()
         for row in quantile_rows({"policy": policy}, {name: getattr(each, name)[rows] for name in OUTCOMES})
     ]
-    distributions = pd.DataFrame([*by_record, *quantiles_of_people(found)], columns=["policy", "measure", *LEVELS])
-    return {"runs": runs, "distributions": columns_of_table(distributions)}
+    distributions = [*by_record, *quantiles_of_people(found)]
+    columns = {name: [row[name] for row in distributions] for name in ("policy", "measure", *LEVELS)}
+    return {"runs": runs, "distributions": columns}
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
