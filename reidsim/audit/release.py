@@ -95,6 +95,28 @@ class ColumnReader:
         number = _as_number(cell)
         return np.zeros(0, dtype=np.intp) if number is None else self._within(number, number, False, False)
 
+    def middle(self, cell: str) -> float:
+        """Return the middle of the numbers that a released cell denotes, of a column of numbers.
+
+        A number stands for itself, also if it is no true value. An interval of whole numbers ends at whole numbers, so
+        that ``[20, 30)`` has the middle of ``20-29``; an infinite end is replaced by the last true value. The result is
+        NaN if the cell denotes no number, or all numbers of the column although it is no number.
+        """
+        numbers, positions = self._sorted
+        number, bounds = _as_number(cell.strip()), _interval(cell.strip())
+        if number is not None and (bounds is None or cell.strip() in self._position):
+            return number
+        covered = numbers[np.isin(positions, self.fitting(cell))]
+        if len(covered) == len(numbers) or not (len(covered) or bounds):
+            return np.nan
+        if bounds is None:
+            return float(covered[0] + covered[-1]) / 2
+        low, high, above, below = bounds
+        step = float((numbers == np.floor(numbers)).all())
+        low = low + above * step if np.isfinite(low) else float(covered.min(initial=high))
+        high = high - below * step if np.isfinite(high) else float(covered.max(initial=low))
+        return (low + high) / 2
+
     @cached_property
     def _calendar(self) -> dict[str, Positions]:
         """Positions of values by the text of a day, month or year that contains them.

@@ -59,6 +59,7 @@ _STREAMS = (
     "epidemic",
     "simulated-tables",
     "participation",
+    "data-utility",
 )
 
 # numba's type annotations lack the option and the function.

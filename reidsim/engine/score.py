@@ -37,17 +37,22 @@ class ScoreResult(Result):
         a row for the record), ``attacked``, ``success_probability``, ``publisher_payoff``, ``adversary_payoff``,
         ``utility``; see `Equilibrium`. If the scenario counts people, one row per ``person`` instead, numbered in the
         order of their first records.
+    data_utility : DataFrame
+        Statistics of the original records, of the file and of each policy's release, one row per ``policy`` and
+        statistic; empty without section ``utility``.
     """
 
     file: str
     summary: pd.DataFrame
     records: pd.DataFrame
+    data_utility: pd.DataFrame
 
     @classmethod
     def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
         """Return a result from the content of its results folder; see `Result.restored`."""
         summary = tables["scores"].set_index("policy")
-        return cls(common["manifest"]["score"]["file"], summary, tables["records"], **common)
+        utility = tables.get("data_utility", pd.DataFrame())
+        return cls(common["manifest"]["score"]["file"], summary, tables["records"], utility, **common)
 
     @property
     def measures(self) -> dict[str, Measure]:
@@ -55,11 +60,13 @@ class ScoreResult(Result):
         return measures_among(measures_in_manifest(self.manifest), self.summary.columns)
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder by name: ``scores`` and ``records``.
+        """Return the tables of the results folder by name: ``scores``, ``records`` and ``data_utility``.
 
-        ``scores`` has the measures of `summary` by policy, ``records`` the outcomes of the file's records.
+        ``scores`` has the measures of `summary` by policy, ``records`` the outcomes of the file's records,
+        ``data_utility`` the statistics (with section ``utility``).
         """
-        return {"scores": self.summary.reset_index(), "records": self.records}
+        utility = {"data_utility": self.data_utility} if len(self.data_utility) else {}
+        return {"scores": self.summary.reset_index(), "records": self.records, **utility}
 
 
 def score_loaded(
@@ -105,7 +112,8 @@ def score_loaded(
     policies = kind.summarise(study, 0, outcomes).join(measures_table(kind.reidentified(study, 0, outcomes)))
     each_once, seed = np.ones(len(released.strategies), dtype=np.int64), loaded.scenario.seed
     found = reidentified_in(released, each_once, lambda: random_stream(seed, "reidentified", 0, len(outcomes)))
-    own = {**averages(released, each_once, loaded.scenario.measures.parameters), **found.measures()}
+    utility, of_file = kind.utility_with_file(study, outcomes, path, key)
+    own = {**averages(released, each_once, loaded.scenario.measures.parameters), **found.measures(), **of_file}
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])
     about = {"file": path.name, "sha256": sha256_of(path), "key": key}
@@ -114,4 +122,4 @@ def score_loaded(
     unit = {counted_units(loaded.content)[0]: np.arange(len(released.strategies)), "shared": ~released.withheld}
     each = pd.DataFrame({**unit, **{column: getattr(released, column) for column in columns}})
     warnings = (*left_out_of_rounds(loaded.scenario), *released_warnings)
-    return ScoreResult(path.name, summary, each, **common_fields(loaded, clock.laps, facts, warnings))
+    return ScoreResult(path.name, summary, each, utility, **common_fields(loaded, clock.laps, facts, warnings))

@@ -53,6 +53,15 @@ _PANELS_OF_WAVES = (
     (PARTICIPATION.column, "In the release", "share of data subjects"),
     (RISK.column, RISK.label, "records re-identified, share"),
 )
+# Axis labels of the map of risk against utility loss, by measure, and whether the loss is the measure's complement.
+_LOSSES = {
+    "interval_overlap": ("Utility loss: 1 \N{MINUS SIGN} mean overlap of the coefficients' 95% intervals", True),
+    "classifier_accuracy": ("Utility loss: error rate of the classifier on held-out original records", True),
+    "correlation_change": ("Utility loss: mean change of correlations, without sign", False),
+    "mean_change": ("Utility loss: mean relative change of means, without sign", False),
+}
+# Points of this map that are closer than one part in so many of an axis share a label, whose height is as large.
+_LABELS_HIGH = 25
 # Bars below this share of the highest stack are invisible.
 _SEEN = 0.005
 # Hatches distinguish bars without colour.
@@ -71,6 +80,7 @@ def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
         yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
     if "reidentified" in result.analysis.tables():
         yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
+    yield from risk_utility_maps(result.summary)
 
 
 def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:
@@ -99,6 +109,39 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
     row[0].set_yticks(range(len(summary)), map(style.policy_name, summary["policy"]), parse_math=False)
     row[0].invert_yaxis()
     return figure
+
+
+def risk_utility_maps(summary: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
+    """Yield the map of risk against utility loss (R-U map, Duncan et al. 2001) as ``risk-utility``.
+
+    It has one labelled point per policy and scored file. The loss is the first of these that `summary` (measures by
+    policy, including files) has: the mean part of the intervals of coefficients that is not common to original and
+    released records, the error rate of the classifier, the mean change of correlations, the mean relative change of
+    means. Without these, or without two points, there is no map.
+    """
+    column = next((column for column in _LOSSES if column in summary), None)
+    if column is None or RISK.column not in summary or summary[column].notna().sum() < 2:
+        return
+    label, is_complement = _LOSSES[column]
+    points = summary[[RISK.column]].assign(loss=1 - summary[column] if is_complement else summary[column]).dropna()
+    figure, [[axes]] = style.new_figure(1, 1, panel=(6.0, 4.2))
+    look = style.looks(list(map(str, points.index)))
+    # Points that would print on each other share a label.
+    cells = (points / points.max().replace(0.0, 1.0) * _LABELS_HIGH).round()
+    for _, same in points.groupby([cells[name] for name in cells], sort=False):
+        for policy, risk, loss in same.itertuples():
+            own = look[str(policy)]
+            axes.plot(loss, risk, own.marker, color=own.colour, markerfacecolor="white", markersize=7, clip_on=False)
+        names = "\n".join(style.policy_name(str(policy)) for policy in same.index)
+        place = (float(same["loss"].max()), float(same[RISK.column].mean()))
+        style.write_at(axes, names, place, (6, 4), va="bottom", parse_math=False)
+    axes.margins(0.12)
+    axes.set(xlim=(0, None), ylim=(0, None))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        style.write_out(axis)
+    style.label_axes(axes, x=label, y=f"{RISK.label} (mean probability over all records)")
+    yield "risk-utility", figure
 
 
 def risks_by_policy(records: pd.DataFrame) -> Figure:

@@ -95,6 +95,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield from _stress_figures(result)
     elif isinstance(result, ScoreResult):
         yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures.values())
+        yield from studies.risk_utility_maps(result.summary)
     elif isinstance(result, BatchResult):
         swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
         yield from studies.sweep_figures(result) if swept is None else swept

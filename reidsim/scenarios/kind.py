@@ -716,6 +716,30 @@ class Kind(ABC):
         """
         return AnalysisTables()
 
+    def utility_with_file(
+        self, study: Any, equilibria: Mapping[str, Equilibrium], path: Path, key: str | None
+    ) -> tuple[pd.DataFrame, dict[str, float]]:
+        """Return statistics of the records in a released file and under each policy; by default none.
+
+        Parameters
+        ----------
+        study : Study
+        equilibria : mapping of str to Equilibrium
+            Outcome of each policy, by row of the games.
+        path : Path
+            Released file.
+        key : str or None
+            Column that identifies the record of a row of the file.
+
+        Returns
+        -------
+        DataFrame
+            One row per ``policy`` (the name of the file, or a policy) and statistic; empty without statistics.
+        dict of str to float
+            Measures of the file's statistics.
+        """
+        return pd.DataFrame(), {}
+
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
         """Return the computing time of each policy: columns ``policy`` and ``seconds``.
 

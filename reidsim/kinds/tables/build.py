@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.response import Adversary, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
-from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import bundled_folder, free_memory, require_memory
 from reidsim.core.numerics import log, random_stream
 from reidsim.core.tables import numbers, read_table, require_columns, sniff_delimiter
@@ -26,6 +26,7 @@ from reidsim.games.composite import PeopleLattice
 from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.outcomes import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, Linker, Prices
+from reidsim.kinds.tables.data_utility import DataUtility
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,
@@ -153,10 +154,55 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             household_of=household,
             waves=waves,
             sensitive=SensitiveValues(records.codes, sensitive, person) if sensitive else None,
+            data_utility=_data_utility(scenario, records),
         )
         study.require_walkable()
         study = study.by_subject() if scenario.lists or scenario.looks_up else study
         return (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
+
+
+def _data_utility(scenario: TablesScenario, records: ReleasedRecords) -> DataUtility | None:
+    """Return the statistics of the records that section ``utility`` names; None without this section.
+
+    Quasi-identifiers are named by attribute, other columns as in the file.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or as `DataUtility`.
+    """
+    section = scenario.utility
+    if section is None:
+        return None
+    domain = Domain(tuple(hierarchy.attribute for hierarchy in records.hierarchies))
+    quasi = domain.decode(records.codes).astype("str")
+    others = records.frame.drop(columns=[*quasi, *scenario.columns.values()], errors="ignore")
+    table = quasi.set_index(others.index).join(others)
+    sensitive = key_columns(scenario.publisher.sensitive)
+    named = {**section.named, "columns": section.columns or (*quasi, *sensitive)}
+    for key, columns in named.items():
+        require_among("no such column", columns, table.columns, where=f"utility.{key}", shown=20)
+    needed = dict.fromkeys((*named["columns"], *named["regression"], *named["classifier"]))
+    tables = {hierarchy.attribute.name: hierarchy.table.to_numpy().tolist() for hierarchy in records.hierarchies}
+    compared = section.model_copy(update={"columns": named["columns"]})
+    return DataUtility(table[list(needed)], compared, tables, scenario.seed)
+
+
+def utility_of_file(study: TablesStudy, path: Path, key: str | None) -> pd.DataFrame:
+    """Return the statistics of a released file, as `DataUtility.compare`.
+
+    A column that the file lacks counts as suppressed. For the parameters and errors, see `play_released`; the study
+    must have statistics.
+    """
+    assert study.data_utility is not None  # noqa: S101 - read only with section utility
+    frame, original = read_table(path, delimiter=sniff_delimiter(path)), study.data_utility.original
+    with locating(path):
+        frame.index = original.index[_records_of(study, frame, key, path)]
+    places = {name: study.scenario.columns.get(name, name) for name in map(str, original)}
+    cells = {name: frame.get(name, frame.get(place, SUPPRESSED)) for name, place in places.items()}
+    released = pd.DataFrame(cells, index=frame.index, dtype="str")
+    values = {name: attribute.values for name, attribute in study.scenario.attributes.items() if name in released}
+    return study.data_utility.compare(released.replace(values))
 
 
 def _safe_harbor(

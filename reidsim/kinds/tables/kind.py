@@ -25,7 +25,8 @@ from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
-from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of
+from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of, utility_of_file
+from reidsim.kinds.tables.data_utility import measures_of
 from reidsim.kinds.tables.outcomes import (
     DroppedColumns,
     OneShotPoints,
@@ -57,6 +58,7 @@ from reidsim.scenarios.kind import (
     SensitiveColumn,
     SharedColumns,
     counted_units,
+    equilibria_of,
     key_columns,
     record_table,
     solver_facts,
@@ -254,8 +256,22 @@ class TablesKind(Kind):
         optima, classes, released tables, best nodes and Pareto front of the policies.
         """
         if study.scenario.publisher.unit == "record":
-            return figure_tables(study, progress=lambda done, total: report("figures", done, total))
-        return table_level_analysis(study, outcomes)
+            analysis = figure_tables(study, progress=lambda done, total: report("figures", done, total))
+        else:
+            analysis = table_level_analysis(study, outcomes)
+        if study.data_utility is None:
+            return analysis
+        utility = utility_table(study, equilibria_of(outcomes), {})
+        return replace(analysis, named={**analysis.named, "data_utility": utility})
+
+    def utility_with_file(
+        self, study: TablesStudy, equilibria: Mapping[str, Equilibrium], path: Path, key: str | None
+    ) -> tuple[pd.DataFrame, dict[str, float]]:
+        """Return statistics of a released file and of each policy; see `Kind.utility_with_file`."""
+        if study.data_utility is None:
+            return super().utility_with_file(study, equilibria, path, key)
+        of_file = utility_of_file(study, path, key)
+        return utility_table(study, equilibria, {path.name: of_file}), measures_of(of_file)
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
         """Return a table of run times: ``policy``, ``seconds`` and ``nodes_evaluated``.
@@ -697,6 +713,8 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
     any released record; 0 if nothing is released. With limits on sensitive columns, ``beyond_limits`` is the share of
     data subjects who are released in a group beyond a limit.
 
+    With section ``utility``, there are the measures of `measures_of`.
+
     With households, ``household_risk`` is the mean over data subjects of the largest risk in their household.
     """
     measures, policy, strategies = dict[str, float](), policy_named(name), equilibrium.strategies
@@ -716,10 +734,36 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
             if admissible is not None:
                 beyond += int(study.weights[released][~admissible.at(node, released)].sum())
         measures |= {} if admissible is None else {"beyond_limits": beyond / study.n_subjects}
+    if study.data_utility is not None:
+        measures |= measures_of(statistics_of_release(study, equilibrium))
     if study.household_of is not None:
         risks = equilibrium.risk[study.row_of_subject]
         measures[HOUSEHOLD] = float(largest_in_groups(risks, study.household_of).mean())
     return measures
+
+
+def utility_table(
+    study: TablesStudy, equilibria: Mapping[str, Equilibrium], files: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """Return one row per ``policy`` and statistic: of released files, by name, then of the policies' releases.
+
+    `files` has the statistics of each file; see `DataUtility.compare`. The study must have statistics.
+    """
+    tables = {**files, **{policy: statistics_of_release(study, each) for policy, each in equilibria.items()}}
+    return pd.concat(tables, names=["policy"]).reset_index("policy").reset_index(drop=True)
+
+
+def statistics_of_release(study: TablesStudy, equilibrium: Equilibrium) -> pd.DataFrame:
+    """Return the statistics of a policy's release, as `DataUtility.compare`.
+
+    Columns other than quasi-identifiers are released unchanged. The study must have statistics; `equilibrium` is the
+    policy's outcome by game row.
+    """
+    assert study.data_utility is not None  # noqa: S101 - called only with section utility
+    strategies, original = equilibrium.strategies[study.row_of_record], study.data_utility.original
+    released = study.lattice.released(strategies, study.cell_of_record).set_index(original.index)
+    others = original[original.columns.difference(released.columns)]
+    return study.data_utility.compare(others.join(released)[strategies != WITHHELD])
 
 
 def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:

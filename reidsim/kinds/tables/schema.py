@@ -13,6 +13,7 @@ from reidsim.agents.profile import Reply
 from reidsim.core.errors import Case, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
+from reidsim.kinds.tables.data_utility import UtilitySection
 from reidsim.linkage.people import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
@@ -636,6 +637,8 @@ class TablesScenario(ScenarioHead):
         repeated rounds with several adversaries and data subjects who may leave
     figures
         additional tables and figures
+    utility
+        statistics of each release that are compared with the original records
     """
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
@@ -644,9 +647,13 @@ class TablesScenario(ScenarioHead):
             ReadIf(lambda _, scenario: "sample" in scenario.risks, 'with risk = "sample"'),
         ),
         "publisher.sensitive": ReadIf(
-            lambda section, scenario: scenario.infers or section.some_policy(lambda each: each.replies == "planned"),
-            "with l_diversity, t_closeness, max_inference, policy m-invariance, or an adversary who "
-            "gains from an inference",
+            lambda section, scenario: (
+                scenario.infers
+                or scenario.utility is not None
+                or section.some_policy(lambda each: each.replies == "planned")
+            ),
+            "with l_diversity, t_closeness, max_inference, policy m-invariance, an adversary who gains from an "
+            "inference, or section utility",
         ),
         **dict.fromkeys(
             ("publisher.sensitive_hierarchies.*.suppress", "publisher.sensitive_hierarchies.*.costless_levels"),
@@ -694,6 +701,7 @@ class TablesScenario(ScenarioHead):
         "figures.nodes": ReadIf(
             lambda _, scenario: scenario.publisher.unit == "table", 'with publisher.unit = "table"'
         ),
+        "utility": ReadIf(lambda _, scenario: not scenario.in_rounds, "without agents and releases"),
         "population.together": ReadIf(lambda _, scenario: len(scenario.lists) > 1, "with at least two lists"),
     }
 
@@ -711,6 +719,7 @@ class TablesScenario(ScenarioHead):
     releases: ReleasesSection | None = None
     agents: AgentsSection | None = None
     figures: TablesFiguresSection = TablesFiguresSection()
+    utility: UtilitySection | None = None
 
     @property
     def columns(self) -> dict[str, str]:

@@ -34,6 +34,7 @@ from reidsim.games.record_game import (
     Prices,
     RecordGame,
 )
+from reidsim.kinds.tables.data_utility import DataUtility
 from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among
@@ -205,6 +206,8 @@ class TablesStudy(Study[TablesScenario]):
         Resources that are lists drawn from the people; with such lists, each record is a separate row.
     sensitive : SensitiveValues, optional
         Values of the sensitive columns of all records of the table.
+    data_utility : DataUtility, optional
+        Statistics of the original records, with section ``utility``.
     owns : dict of Resource
         Resource with which each adversary links, by name; the name of a single, unnamed adversary is None.
     linkers : dict
@@ -225,6 +228,7 @@ class TablesStudy(Study[TablesScenario]):
     waves: Waves | None = None
     drawn: DrawnLists | None = None
     sensitive: SensitiveValues | None = None
+    data_utility: DataUtility | None = None
     owns: dict[str | None, Resource] = field(default_factory=dict)
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
     _by_record: dict[Any, Choice] = field(default_factory=dict, init=False, repr=False)
