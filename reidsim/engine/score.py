@@ -112,7 +112,7 @@ def score_loaded(
     policies = kind.summarise(study, 0, outcomes).join(measures_table(kind.reidentified(study, 0, outcomes)))
     each_once, seed = np.ones(len(released.strategies), dtype=np.int64), loaded.scenario.seed
     found = reidentified_in(released, each_once, lambda: random_stream(seed, "reidentified", 0, len(outcomes)))
-    utility, of_file = kind.utility_with_file(study, outcomes, path, key)
+    utility, of_file = kind.data_utility(study, outcomes, path, key)
     own = {**averages(released, each_once, loaded.scenario.measures.parameters), **found.measures(), **of_file}
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])

@@ -716,25 +716,25 @@ class Kind(ABC):
         """
         return AnalysisTables()
 
-    def utility_with_file(
-        self, study: Any, equilibria: Mapping[str, Equilibrium], path: Path, key: str | None
+    def data_utility(
+        self, study: Any, equilibria: Mapping[str, Equilibrium], path: Path | None = None, key: str | None = None
     ) -> tuple[pd.DataFrame, dict[str, float]]:
-        """Return statistics of the records in a released file and under each policy; by default none.
+        """Return statistics of the records under each policy and in a released file; by default none.
 
         Parameters
         ----------
         study : Study
         equilibria : mapping of str to Equilibrium
             Outcome of each policy, by row of the games.
-        path : Path
+        path : Path, optional
             Released file.
-        key : str or None
+        key : str, optional
             Column that identifies the record of a row of the file.
 
         Returns
         -------
         DataFrame
-            One row per ``policy`` (the name of the file, or a policy) and statistic; empty without statistics.
+            One row per ``policy`` (the name of the file, then the policies) and statistic; empty without statistics.
         dict of str to float
             Measures of the file's statistics.
         """

@@ -143,6 +143,16 @@ def test_coefficients_that_the_release_does_not_determine_are_missing():
     )
 
 
+def test_a_column_that_is_suppressed_throughout_is_left_out_of_the_regression():
+    original = people()
+    found = compared(
+        original, original.assign(job="*", pay=original["pay"] + 1), HIERARCHIES, regression="pay ~ age + job"
+    )
+    own, model = found.loc["coefficient"], smf.ols("pay ~ age", original.assign(pay=original["pay"] + 1)).fit()
+    np.testing.assert_allclose(own.loc[["Intercept", "age"], "released"].astype(float), model.params, rtol=1e-9)
+    assert own.loc["job[T.cook]":, "released"].isna().all()
+
+
 def test_classifier_trains_on_released_and_is_tested_on_held_out_original_records():
     original = people()
     released = noisy(original).drop(index=range(0, 400, 7))
@@ -262,7 +272,7 @@ def test_run_compares_every_policy_and_saves_the_table(clinic):
     table = result.analysis.data_utility.set_index(["policy", "measure", "column"])
     np.testing.assert_allclose(result.summary.loc["no-protection", MEASURES[:4]].to_list(), [0, 0, 0, 1])
     assert result.summary.loc["suppress-all", "interval_overlap"] == 0
-    assert set(table.loc["basic"].loc["mean"].index) == {"years"}
+    assert set(table.loc["basic"].loc["mean"].index) == {"years", "pay"}
     accuracy = table.loc[("k-anonymity-5", "accuracy", "ill"), "released"]
     assert result.summary.loc["k-anonymity-5", "classifier_accuracy"] == accuracy
     records = result.records[result.records["policy"] == "k-anonymity-5"]

@@ -178,14 +178,12 @@ def _data_utility(scenario: TablesScenario, records: ReleasedRecords) -> DataUti
     quasi = domain.decode(records.codes).astype("str")
     others = records.frame.drop(columns=[*quasi, *scenario.columns.values()], errors="ignore")
     table = quasi.set_index(others.index).join(others)
-    sensitive = key_columns(scenario.publisher.sensitive)
-    named = {**section.named, "columns": section.columns or (*quasi, *sensitive)}
-    for key, columns in named.items():
+    for key, columns in section.named.items():
         require_among("no such column", columns, table.columns, where=f"utility.{key}", shown=20)
-    needed = dict.fromkeys((*named["columns"], *named["regression"], *named["classifier"]))
+    compared = section.columns or (*quasi, *key_columns(scenario.publisher.sensitive))
+    needed = dict.fromkeys((*compared, *section.named["regression"], *section.named["classifier"]))
     tables = {hierarchy.attribute.name: hierarchy.table.to_numpy().tolist() for hierarchy in records.hierarchies}
-    compared = section.model_copy(update={"columns": named["columns"]})
-    return DataUtility(table[list(needed)], compared, tables, scenario.seed)
+    return DataUtility(table[list(needed)], section, tables, scenario.seed)
 
 
 def utility_of_file(study: TablesStudy, path: Path, key: str | None) -> pd.DataFrame:

@@ -97,8 +97,8 @@ class UtilitySection(Section):
     Attributes
     ----------
     columns
-        columns whose means, variances and correlations are compared; default: all quasi-identifiers and sensitive
-        columns
+        columns whose means, variances and correlations are compared; default: all quasi-identifiers, sensitive columns,
+        and columns of the regression and the classifier
     categories
         columns of numbers that are codes, such as ZIP codes, and count as categorical
     regression
@@ -273,10 +273,9 @@ class DataUtility:
         """Return the statistics of some records, by measure and column."""
         cells, found = self._read(records), dict[tuple[str, str], Estimate]()
         for factor in (each for each in self._compared if self._columns[each].is_numeric):
-            values = cells[factor].all
-            values = values[~np.isnan(values)]
-            found["mean", factor.column] = (values.mean() if len(values) else np.nan, np.nan, np.nan)
-            found["variance", factor.column] = (values.var(ddof=1) if len(values) > 1 else np.nan, np.nan, np.nan)
+            values = pd.Series(cells[factor].all[:, 0])
+            found["mean", factor.column] = (values.mean(), np.nan, np.nan)
+            found["variance", factor.column] = (values.var(), np.nan, np.nan)
         for pair in combinations(self._compared, 2):
             first, second = sorted(pair, key=lambda each: self._columns[each].is_numeric)
             measure, associate = _CORRELATIONS[sum(self._columns[each].is_numeric for each in pair)]
@@ -398,7 +397,8 @@ _CORRELATIONS = (("cramers_v", cramers_v), ("correlation_ratio", correlation_rat
 def fit(outcome: Floats, design: Floats, *, logistic: bool) -> Floats:
     """Return coefficients of a regression with their 95% intervals, shape (n_columns, 3).
 
-    Records with missing values are left out. A coefficient that the other records do not determine is NaN.
+    Columns without any value are left out, then records with missing values. A coefficient that the others do not
+    determine is NaN.
 
     Parameters
     ----------
@@ -410,6 +410,7 @@ def fit(outcome: Floats, design: Floats, *, logistic: bool) -> Floats:
     """
     import statsmodels.api as sm
 
+    design = np.where(np.isnan(design).all(axis=0), 0.0, design)
     kept = ~np.isnan(outcome) & ~np.isnan(design).any(axis=1)
     outcome, design = outcome[kept], design[kept]
     lengths, fitted = np.linalg.norm(design, axis=0), np.full((design.shape[1], 3), np.nan)

@@ -259,19 +259,23 @@ class TablesKind(Kind):
             analysis = figure_tables(study, progress=lambda done, total: report("figures", done, total))
         else:
             analysis = table_level_analysis(study, outcomes)
-        if study.data_utility is None:
-            return analysis
-        utility = utility_table(study, equilibria_of(outcomes), {})
+        utility, _ = self.data_utility(study, equilibria_of(outcomes))
         return replace(analysis, named={**analysis.named, "data_utility": utility})
 
-    def utility_with_file(
-        self, study: TablesStudy, equilibria: Mapping[str, Equilibrium], path: Path, key: str | None
+    def data_utility(
+        self,
+        study: TablesStudy,
+        equilibria: Mapping[str, Equilibrium],
+        path: Path | None = None,
+        key: str | None = None,
     ) -> tuple[pd.DataFrame, dict[str, float]]:
-        """Return statistics of a released file and of each policy; see `Kind.utility_with_file`."""
+        """Return the statistics of a released file and of the policies' releases; see `Kind.data_utility`."""
         if study.data_utility is None:
-            return super().utility_with_file(study, equilibria, path, key)
-        of_file = utility_of_file(study, path, key)
-        return utility_table(study, equilibria, {path.name: of_file}), measures_of(of_file)
+            return super().data_utility(study, equilibria, path, key)
+        tables = {} if path is None else {path.name: utility_of_file(study, path, key)}
+        measures = {} if path is None else measures_of(tables[path.name])
+        tables |= {policy: statistics_of_release(study, each) for policy, each in equilibria.items()}
+        return pd.concat(tables, names=["policy"]).reset_index("policy").reset_index(drop=True), measures
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
         """Return a table of run times: ``policy``, ``seconds`` and ``nodes_evaluated``.
@@ -740,17 +744,6 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
         risks = equilibrium.risk[study.row_of_subject]
         measures[HOUSEHOLD] = float(largest_in_groups(risks, study.household_of).mean())
     return measures
-
-
-def utility_table(
-    study: TablesStudy, equilibria: Mapping[str, Equilibrium], files: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
-    """Return one row per ``policy`` and statistic: of released files, by name, then of the policies' releases.
-
-    `files` has the statistics of each file; see `DataUtility.compare`. The study must have statistics.
-    """
-    tables = {**files, **{policy: statistics_of_release(study, each) for policy, each in equilibria.items()}}
-    return pd.concat(tables, names=["policy"]).reset_index("policy").reset_index(drop=True)
 
 
 def statistics_of_release(study: TablesStudy, equilibrium: Equilibrium) -> pd.DataFrame:
