@@ -21,6 +21,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tiers import examples
 
 import reidsim
+from reidsim.audit.release import ColumnReader
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import random_stream
 from reidsim.kinds.tables.data_utility import DataUtility, UtilitySection
@@ -124,6 +125,62 @@ def test_generalized_cells_count_as_the_average_of_their_values():
     )
     expected = np.sqrt(chi2.to_numpy().sum() / len(original))
     np.testing.assert_allclose(found.loc[("cramers_v", "sex, job"), "released"], expected, **EXACT)
+    # A craft worker counts half as a baker, half as a cook.
+    halves = released["job"].isin(["craft", "{baker, cook}"]).to_numpy()
+    shares = {name: (released["job"] == name).to_numpy(float) for name in ("doctor", "nurse")}
+    shares |= dict.fromkeys(("baker", "cook"), halves / 2)
+    pay, between = original["pay"].to_numpy(), 0.0
+    for share in shares.values():
+        between += share.sum() * (np.average(pay, weights=share) - pay.mean()) ** 2
+    expected = np.sqrt(between / ((pay - pay.mean()) ** 2).sum())
+    np.testing.assert_allclose(found.loc[("correlation_ratio", "job, pay"), "released"], expected, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("cell", "middle"),
+    [
+        ("20-29", 24.5), ("[20, 30)", 24.5), ("[20, 30[", 24.5), ("(19, 29]", 24.5), ("[20, 29]", 24.5),
+        ("2*", 24.5), ("twenties", 24.5), ("{20, 25}", 22.5), ("70+", 74.5), (">=70", 74.5), (">69", 74.5),
+        ("<30", 24.5), ("90+", 90.0), ("37", 37.0), ("37.25", 37.25), ("95", 95.0), ("*", np.nan), ("[0, 200]", np.nan),
+        ("", np.nan), ("young", np.nan),
+    ],
+)  # fmt: skip
+def test_middle_of_a_cell_of_whole_numbers(cell, middle):
+    ages = [str(age) for age in range(20, 80)]
+    reader = ColumnReader(ages, [[age, "twenties" if age < "30" else "older"] for age in ages])
+    np.testing.assert_equal(reader.middle(cell), middle)
+
+
+def test_middle_of_a_cell_of_decimal_numbers():
+    reader = ColumnReader(["0.5", "1", "2.5", "4"])
+    assert reader.middle("[0.5, 1.5)") == 1.0
+    assert reader.middle("(1, 3]") == 2.0
+
+
+@examples(60)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["yes", "no"]), st.integers(20, 79), st.sampled_from([row[0] for row in JOBS]),
+            st.sampled_from(["same", "band", "group", "*"]),
+        ),
+        min_size=2, max_size=30,
+    )
+)  # fmt: skip
+def test_any_release_has_finite_or_missing_statistics(rows):
+    original = pd.DataFrame([row[:3] for row in rows], columns=["ill", "age", "job"]).astype(str)
+    original.loc[:1, "ill"] = ["yes", "no"]
+    how = np.array([row[3] for row in rows])
+    released = original.copy()
+    released.loc[how == "band", "age"] = original["age"].str[0] + "0-" + original["age"].str[0] + "9"
+    released.loc[how == "group", "job"] = original["job"].map({row[0]: row[1] for row in JOBS})
+    released.loc[how == "*"] = "*"
+    section = UtilitySection(regression="ill ~ age * job", classifier="ill")
+    found = DataUtility(original, section, HIERARCHIES).compare(released)
+    assert not np.isinf(found.select_dtypes("number").to_numpy()).any()
+    assert found["overlap"].dropna().between(0, 1 + 1e-12).all()
+    correlations = found["measure"].isin(["cramers_v", "correlation_ratio", "accuracy", "majority"])
+    assert found.loc[correlations, "released"].dropna().between(0, 1 + 1e-12).all()
 
 
 def test_coefficients_that_the_release_does_not_determine_are_missing():

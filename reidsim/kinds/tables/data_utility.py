@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import model_validator
-from scipy.stats import binomtest
 
 from reidsim.audit.release import ColumnReader, is_all_numbers, text_of
 from reidsim.core.errors import InputError, refuse_first, require_distinct
@@ -116,7 +115,8 @@ class UtilitySection(Section):
     @model_validator(mode="after")
     def _consistent(self) -> UtilitySection:
         require_distinct("column given twice", self.columns, where="columns")
-        self.named  # noqa: B018 - refuses a wrong formula
+        if self.regression is not None:
+            Formula.read(self.regression)
         return self
 
     @property
@@ -314,6 +314,8 @@ class DataUtility:
 
         The classifier is a logistic regression with a ridge penalty, on standardized columns.
         """
+        # Imported here because these packages are slow to import and not needed elsewhere.
+        from scipy.stats import binomtest
         from sklearn.impute import SimpleImputer
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
