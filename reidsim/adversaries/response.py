@@ -109,7 +109,11 @@ class Planner:
 
 
 planners: Registry[type[Planner]] = Registry(
-    "planner", "reidsim.adversaries", "reidsim.adversaries.response", "reidsim.adversaries.sequential.planning"
+    "planner",
+    "reidsim.adversaries",
+    "reidsim.adversaries.response",
+    "reidsim.adversaries.sequential.planning",
+    "reidsim.adversaries.testing",
 )
 
 

@@ -127,7 +127,9 @@ def no_plan(n_cells: int) -> AttackPlan:
     return AttackPlan(frozenset(), 0.0, Replies.nothing(n_cells), np.zeros(n_cells))
 
 
-def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
+def replies_to(
+    profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies, planner: Any = None
+) -> Replies:
     """Return an adversary's reply to a release, as `Replies` by cell.
 
     Withheld records that cannot be linked, and all records without equipment, are not attacked: their entries are 0 or
@@ -142,11 +144,14 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     strategies : ndarray of int64, shape (n_cells,)
         Strategy of each cell. -1 means that the record is withheld; adversaries with a memory can then link only its
         earlier releases.
+    planner : Adversary, optional
+        Planner that replies in place of the one in `equipment`, with the same memory and errors of judgement.
     """
     replies = Replies.nothing(len(strategies))
     if equipment is None:
         return replies
     linker, adversary = equipment
+    adversary = adversary if planner is None else _with_planner(adversary, planner)
     withheld = strategies == WITHHELD
     has_past = linker.past != WITHHELD if isinstance(linker, RememberingLinker) else np.zeros_like(withheld)
     groups = chain(shared_rows(strategies), [(WITHHELD, np.flatnonzero(withheld & has_past))])
@@ -162,6 +167,15 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         replies.exploits[rows] = response.exploits
         replies.worth[rows], replies.outlay[rows] = worth_and_outlay(profile, response)
     return replies
+
+
+def _with_planner(adversary: Any, planner: Any) -> Any:
+    """Return an adversary with another innermost planner.
+
+    Adversaries who remember releases, err, or attack people with several records wrap the planner in `adversary`.
+    """
+    inner = getattr(adversary, "adversary", None)
+    return planner if inner is None else replace(adversary, adversary=_with_planner(inner, planner))
 
 
 def of_attacked(response: Response) -> Response:
@@ -291,7 +305,8 @@ class Observation:
     rounds_left : int
         Number of remaining rounds, including this one.
     reply : callable
-        Returns the reply to the release as `Replies`, given a set of resources; see `replies_to`. An adversary knows
+        Returns the reply to the release as `Replies`, given a set of resources and, optionally, a planner that replies
+        in place of the adversary's, such as one with an updated belief; see `replies_to`. An adversary knows
         ``attacks``, ``worth``, ``outlay``, ``frequency`` and ``invited``; the other arrays contain true probabilities.
     """
 
@@ -299,7 +314,7 @@ class Observation:
     holds: Holdings
     records: Counts
     rounds_left: int
-    reply: Callable[[Holdings], Replies]
+    reply: Callable[..., Replies]
 
     @property
     def offers(self) -> dict[str, float]:

@@ -48,8 +48,8 @@ def _options(setting: Setting, profile: AdversaryProfile) -> Iterator[tuple[Any,
     def equip(holds: Holdings) -> Equipment | None:
         return profile.equip(holds, profile.expected_accuracy)
 
-    def reply(holds: Holdings) -> Replies:
-        return replies_to(profile, equip(holds), strategies)
+    def reply(holds: Holdings, planner: Any = None) -> Replies:
+        return replies_to(profile, equip(holds), strategies, planner)
 
     observation = Observation(profile, profile.holds, exposed, setting.rounds, reply)
     chosen = planned(begun(profile, setting.rounds), observation)

@@ -778,8 +778,8 @@ class Adversary(mesa.Agent):
             return
         strategies, rounds_left = setting.released(model.publisher.strategies), setting.rounds - model.round_number + 1
 
-        def reply(holds: Holdings) -> Replies:
-            return replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies)
+        def reply(holds: Holdings, planner: Any = None) -> Replies:
+            return replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies, planner)
 
         self.plan = planned(self._planner, Observation(profile, self.holds, model.exposed, rounds_left, reply))
         if self.acts:

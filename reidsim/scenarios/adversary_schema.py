@@ -26,6 +26,7 @@ from reidsim.adversaries.response import (
     provided_by,
 )
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
+from reidsim.adversaries.testing import ListTestingSection
 from reidsim.agents.profile import Enforcement, ParticipationRule
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
@@ -228,12 +229,14 @@ class PlannerSection(Section):
     prospect
         parameters of the rules `"prospect"` and `"prospect-logit"`
     planner
-        rule for planning attacks: `one-shot`, `fmdp` (sequential attack), `always`, `never` or `random`; or a planner
-        of your own, as `package.module:factory` or by its installed name
+        rule for planning attacks: `one-shot`, `fmdp` (sequential attack), `testing` (tests a list first), `always`,
+        `never` or `random`; or a planner of your own, as `package.module:factory` or by its installed name
     rate
         with planner `"random"`: probability that a record is attacked
     sequential
         parameters of planner `"fmdp"`, the sequential attack
+    testing
+        parameters of planner `"testing"`, who tests a list before it goes on
     parameters
         arguments of a planner of your own, in addition to gain and cost
     """
@@ -246,6 +249,7 @@ class PlannerSection(Section):
     planner: Planner = "one-shot"
     rate: Annotated[Share, with_key("planner", "random")] = 0.5
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
+    testing: Annotated[ListTestingSection, with_key("planner", "testing")] = ListTestingSection()
     parameters: Annotated[
         dict[str, Any], ReadIf(lambda section, scenario: section.planner not in planners, "with a planner of your own")
     ] = Field(default={})

@@ -54,7 +54,10 @@ def distinct(problem: str) -> AfterValidator:
 
 
 # Patterns of key paths that cross-play reads: it adds planners and policies that the scenario does not name.
-READ_BY_CROSS_PLAY = ("adversary.sequential*", "adversaries.*.sequential*", "publisher.*", "subjects.*", "safe_harbor*")
+READ_BY_CROSS_PLAY = (
+    *("adversary.sequential*", "adversaries.*.sequential*", "adversary.testing*", "adversaries.*.testing*"),
+    *("publisher.*", "subjects.*", "safe_harbor*"),
+)
 
 
 _NOT_TAKEN = ReadIf(lambda section, scenario: False, "with a section of [adversaries] that does not set the key itself")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from contract_worlds import PLAYERS
+from contract_worlds import PLAYERS, in_steps
 from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ NO_DISTORTION = ProspectTheory(**dict.fromkeys(ProspectTheory.model_fields, 1.0)
 # Adversaries who evaluate attacks, on both spaces.
 WEIGHING = at_least(11, sorted(name for name in PLAYERS if name.split("-")[1] not in ("always", "never", "random")))
 FEW = ["lattice-fmdp", "lattice-partial-knowledge", "masking-fmdp-unconfirmed", "masking-multistage"]
-ONE_ATTEMPT = [name for name in WEIGHING if "fmdp" not in name]
+ONE_ATTEMPT = [name for name in WEIGHING if not in_steps(name)]
 FIELDS = ("success", "believed_success", "adversary_payoff", "exploits")
 
 

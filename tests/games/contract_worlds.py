@@ -24,6 +24,7 @@ from reidsim.adversaries.multistage.attack import (
 from reidsim.adversaries.response import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import SequentialAdversary
+from reidsim.adversaries.testing import ListTester, ListTestingSection, MatchRateBelief
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import PopulationLinker, RecordGame
@@ -53,6 +54,11 @@ class Player:
         return RecordGame(self.space, self.linker, self.make(), np.full(n, BENEFIT), np.full(n, LOSS))
 
 
+def in_steps(name):
+    """Return whether an adversary attacks in steps instead of once."""
+    return "fmdp" in name or name.endswith("testing")
+
+
 def simple(linker, space):
     """Return factories of the adversaries that accept any linkage."""
     made = {
@@ -61,6 +67,7 @@ def simple(linker, space):
         "fmdp-unconfirmed": lambda: SequentialAdversary(
             ATTACK, signal=UnconfirmedSuccess(sensitivity=0.9, specificity=0.8)
         ),
+        "testing": lambda: ListTester(GAIN, COST, MatchRateBelief(ListTestingSection(lists=2, price=40.0))),
         "always": lambda: AlwaysAttacks(GAIN, COST),
         "never": lambda: NeverAttacks(GAIN, COST),
         "random": lambda: RandomAttacks(GAIN, COST, rate=0.4),

@@ -1,0 +1,184 @@
+"""The planner `testing` against a dynamic program over all outcomes, in fractions, and against its own simulation."""
+
+from fractions import Fraction
+from functools import cache
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reidsim.adversaries.response import Linkage, OneShotAdversary
+from reidsim.adversaries.testing import ListTester, ListTestingSection, MatchRateBelief
+
+
+def list_tester(gain, cost, **section):
+    return ListTester(gain, cost, MatchRateBelief(ListTestingSection(**section)))
+
+
+def attack(adversary, size, believed=None):
+    """Return the `Attempt` at a record of a group size."""
+    return adversary.weigh(Linkage(np.array([size]), np.array([believed or size])))
+
+
+class Oracle:
+    """The best policy on lists of unknown match rates: recursion over the outcome of every attempt, in fractions."""
+
+    def __init__(self, gain, cost, size, section):
+        self.gain, self.cost, self.chance = Fraction(gain), Fraction(cost), Fraction(1, size)
+        self.price, self.tests = Fraction(section["price"]), section["tests"]
+        mean, experience = Fraction(section["expected_match_rate"]), Fraction(section["experience"])
+        self.prior, self.experience = mean * experience, experience
+
+    def likelihood(self, successes, failures):
+        """E[(c x)^successes (1 - c x)^failures] for x from the prior, by the moments of the Beta distribution."""
+
+        def moment(order):
+            product = Fraction(1)
+            for n in range(order):
+                product *= (self.prior + n) / (self.experience + n)
+            return product
+
+        return sum(
+            comb(failures, n) * (-1) ** n * self.chance ** (successes + n) * moment(successes + n)
+            for n in range(failures + 1)
+        )
+
+    def posterior(self, successes, failures):
+        """Probability that the next attempt succeeds."""
+        return self.likelihood(successes + 1, failures) / self.likelihood(successes, failures)
+
+    @cache  # noqa: B019 - one oracle lives for one test
+    def decide(self, successes, failures, lists, left):
+        """Return payoff, expected attempts, expected successes and lists bought of the best decision from here."""
+        options = [(Fraction(0),) * 4]
+        if left:
+            if lists:
+                bought = self.begin(0, 0, lists - 1, left)
+                options.append((bought[0] - self.price, *bought[1:3], bought[3] + 1))
+            options.append(self.begin(successes, failures, lists, left))
+        best = options[0]
+        for option in options[1:]:
+            best = option if option[0] > best[0] else best
+        return best
+
+    def begin(self, successes, failures, lists, left):
+        """Return the same for a further batch with the list held."""
+        return self.batch(successes, failures, lists, left, min(self.tests or left, left))
+
+    def batch(self, successes, failures, lists, left, more):
+        if not more:
+            return self.decide(successes, failures, lists, left)
+        chance = self.posterior(successes, failures)
+        hit = self.batch(successes + 1, failures, lists, left - 1, more - 1)
+        missed = self.batch(successes, failures + 1, lists, left - 1, more - 1)
+        mixed = [chance * one + (1 - chance) * other for one, other in zip(hit, missed, strict=True)]
+        return mixed[0] + self.gain * chance - self.cost, mixed[1] + 1, mixed[2] + chance, mixed[3]
+
+
+WORLDS = st.fixed_dictionaries(
+    {
+        "gain": st.integers(1, 60),
+        "cost": st.integers(0, 12),
+        "size": st.integers(1, 5),
+        "tests": st.integers(0, 4),
+        "records": st.integers(1, 7),
+        "expected_match_rate": st.sampled_from([0.125, 0.25, 0.5, 0.75]),
+        "experience": st.sampled_from([0.5, 1.0, 2.0, 8.0]),
+        "lists": st.integers(1, 3),
+        "price": st.sampled_from([0.0, 0.5, 4.0, 30.0]),
+    }
+)
+
+
+@given(world=WORLDS)
+@settings(max_examples=150, deadline=None)
+def test_payoff_and_decisions_are_those_of_a_dynamic_program_over_all_outcomes(world):
+    gain, cost, size = (world.pop(name) for name in ("gain", "cost", "size"))
+    oracle, records = Oracle(gain, cost, size, world), world["records"]
+    lists = world["lists"] - 1 if world["tests"] else 0
+    payoff, attempts, successes, _ = (each / records for each in oracle.begin(0, 0, lists, records))
+    found = attack(list_tester(float(gain), float(cost), **world), size)
+    assert found.worth[0] == pytest.approx(float(payoff), abs=1e-12 * max(1, gain))
+    assert found.payoff[0] == pytest.approx(float(payoff), abs=1e-12 * max(1, gain))
+    assert found.pays[0] == (payoff > 0)
+    assert found.exploits[0] == pytest.approx(float(attempts), abs=1e-12)
+    assert found.success[0] == found.believed_success[0] == pytest.approx(float(successes), abs=1e-12)
+
+
+def goes_on(adversary, size, attempts, successes, left):
+    """Return whether the adversary continues after some attempts at records of one group size."""
+    section = adversary.belief.section.model_copy(update={"records": left})
+    belief = MatchRateBelief(section).after(np.array([1 / size]), np.array([attempts]), np.array([successes]))
+    return bool(attack(ListTester(adversary.gain, adversary.cost, belief), size).pays[0])
+
+
+@pytest.mark.parametrize("match_rate", [None, 0.15, 0.7])
+def test_simulated_attacks_have_the_computed_payoff_and_success(match_rate):
+    size, records, runs, rng = 2, 30, 4000, np.random.default_rng(41)
+    adversary = list_tester(
+        20.0, 4.0, tests=10, records=records, expected_match_rate=0.35, experience=3.0, match_rate=match_rate
+    )
+    decided = cache(lambda attempts, successes: goes_on(adversary, size, attempts, successes, records - attempts))
+    rates = rng.beta(0.35 * 3, 0.65 * 3, runs) if match_rate is None else np.full(runs, match_rate)
+    hits = rng.random((runs, records)) < rates[:, None] / size
+    attempts, successes = np.zeros(runs), np.zeros(runs)
+    for run in range(runs):
+        tried = found = 0
+        while tried < records and (tried == 0 or decided(tried, found)):
+            found += int(hits[run, tried : tried + 10].sum())
+            tried += 10
+        attempts[run], successes[run] = tried, found
+    found = attack(adversary, size)
+    assert found.pays[0]
+    simulated = {"payoff": 20 * successes - 4 * attempts, "exploits": attempts, "success": successes}
+    for name, values in simulated.items():
+        # A normal error of a mean exceeds 4.5 standard errors with probability 7e-6.
+        bound = 4.5 * values.std() / np.sqrt(runs) / records
+        assert getattr(found, name)[0] == pytest.approx(values.mean() / records, abs=bound)
+
+
+AMOUNTS = st.floats(0, 100)
+SECTIONS = st.fixed_dictionaries(
+    {
+        "tests": st.integers(1, 30),
+        "records": st.integers(1, 40),
+        "expected_match_rate": st.floats(0.01, 0.99),
+        "experience": st.floats(0.1, 100),
+        "lists": st.integers(1, 3),
+        "price": AMOUNTS,
+    }
+)
+
+
+@given(gain=AMOUNTS, cost=AMOUNTS, more=st.floats(0, 50), size=st.integers(1, 30), section=SECTIONS)
+@settings(max_examples=100, deadline=None)
+def test_information_has_a_value_and_payoff_follows_gain_and_cost(gain, cost, more, size, section):
+    payoff = attack(list_tester(gain, cost, **section), size).made().adversary_payoff[0]
+    once = attack(list_tester(gain, cost, **section | {"tests": 0}), size).made().adversary_payoff[0]
+    tolerance = 1e-9 * (1 + gain + cost)
+    assert payoff >= once - tolerance >= -tolerance
+    assert attack(list_tester(gain + more, cost, **section), size).made().adversary_payoff[0] >= payoff - tolerance
+    assert attack(list_tester(gain, cost + more, **section), size).made().adversary_payoff[0] <= payoff + tolerance
+
+
+@given(gain=AMOUNTS, cost=AMOUNTS, rate=st.floats(0.01, 0.99), sizes=st.lists(st.integers(1, 30), min_size=1))
+@settings(deadline=None)
+def test_without_tests_it_is_the_one_shot_adversary_with_the_expected_match_rate(gain, cost, rate, sizes):
+    found = list_tester(gain, cost, tests=0, expected_match_rate=rate).respond(
+        Linkage(np.array(sizes), np.array(sizes))
+    )
+    effective = np.array(sizes) / rate
+    expected = OneShotAdversary(gain, cost).respond(Linkage(effective, effective))
+    np.testing.assert_allclose(found.adversary_payoff, expected.adversary_payoff, atol=1e-12 * (1 + gain + cost))
+    np.testing.assert_allclose(found.reidentified, expected.reidentified, atol=1e-12)
+
+
+def test_decisions_follow_the_believed_group_size_and_success_the_true_one():
+    adversary = list_tester(20.0, 4.0, expected_match_rate=0.35)
+    believed, mistaken = attack(adversary, 2), attack(adversary, 5, believed=2)
+    assert mistaken.worth[0] == believed.worth[0]
+    assert mistaken.exploits[0] == believed.exploits[0]
+    assert mistaken.success[0] == pytest.approx(believed.success[0] * 2 / 5)
+    assert mistaken.payoff[0] == pytest.approx(20 * mistaken.success[0] - 4 * mistaken.exploits[0])
