@@ -76,6 +76,9 @@ SCENARIOS = {
     "sequential": _TABLE + _POPULATION + '[adversary]\nplanner = "fmdp"\n'
     'sequential = { penalty = 90, max_penalties = 2, '
     'detection_intercept = 0.0, access_cost = 5, registry = "voters.toml", belief = "unknown" }\n',
+    "testing": _PROSECUTOR + 'planner = "testing"\n'
+    'testing = { expected_match_rate = 0.6, lists = 2, price = 90, tests = 3, records = 9 }\n'
+    + _UNPROTECTED,
     "random": _PROSECUTOR + 'planner = "random"\n',
     "logit": _PROSECUTOR + 'rationality = "logit"\nprecision = 0.02\n',
     "prospects": _PROSECUTOR + 'rationality = "prospect"\n',

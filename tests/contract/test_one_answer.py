@@ -19,14 +19,20 @@ from tiers import cases
 import reidsim
 
 MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
-PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
+PLANNERS = ("one-shot", "fmdp", "testing", "always", "never", "random")
 # Error models of planners, by the suffix of the planner's name.
 ERRORS = {
     "logit": 'rationality = "logit"\nprecision = 0.05\n',
     "prospect": 'rationality = "prospect"\n',
     "prospect-logit": 'rationality = "prospect-logit"\nprecision = 0.1\nprospect = { loss_aversion = 1.5 }\n',
 }
-ERRING = ("one-shot with logit", "one-shot with prospect", "one-shot with prospect-logit", "fmdp with logit")
+ERRING = (
+    "one-shot with logit",
+    "one-shot with prospect",
+    "one-shot with prospect-logit",
+    "fmdp with logit",
+    "testing with logit",
+)
 FILES = {
     **{name: CLINIC[name] for name in ("people.toml", "directory.csv")},
     "people.csv": """age,sex,village,people
@@ -315,7 +321,7 @@ SEVERAL = {
     ),
     "planners": "".join(
         f'[adversaries.a-{planner}]\nweight = {weight}\nplanner = "{planner}"\n'
-        for planner, weight in zip(PLANNERS, (0.3, 0.2, 0.1, 0.15, 0.25), strict=True)
+        for planner, weight in zip(PLANNERS, (0.25, 0.2, 0.1, 0.1, 0.15, 0.2), strict=True)
     ),
     "risks": '[adversaries.insider]\nweight = 0.4\nrisk = "prosecutor"\n[adversaries.stranger]\nweight = 0.6\n',
 }
@@ -342,7 +348,10 @@ OF_SUBJECTS = {
     "planners": {
         f"a-{planner}": (f'weight = {weight}\nplanner = "{planner}"\n', linkage)
         for planner, weight, linkage in zip(
-            PLANNERS, (0.3, 0.2, 0.1, 0.15, 0.25), ("stages", "plain", "stages", "plain", "knowledge"), strict=True
+            PLANNERS,
+            (0.25, 0.2, 0.1, 0.1, 0.15, 0.2),
+            ("stages", "plain", "stages", "stages", "plain", "knowledge"),
+            strict=True,
         )
     },
 }  # fmt: skip

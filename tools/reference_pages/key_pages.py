@@ -10,6 +10,7 @@ from reference_pages.keys import GUIDES, Elsewhere, described_by_path, described
 from reference_pages.words import tag_of
 from reidsim.adversaries.knowledge.groups import KnowledgeRecipe
 from reidsim.adversaries.rationality import ProspectTheory
+from reidsim.adversaries.testing import ListTestingSection
 from reidsim.core.validation import Section, section_classes
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.genealogy import Labels
@@ -44,6 +45,7 @@ _SHARED: dict[str, type[Section]] = {
     "`[adversary]`": PlannerSection,
     "`[adversary]` of records": AdversarySection,
     "`[adversary.sequential]`": SequentialSection,
+    "`[adversary.testing]`": ListTestingSection,
     "`[adversary.prospect]`": ProspectTheory,
     "`[adversaries.NAME]`": WeightedSection,
     "`[agents]`": AgentsSection,
