@@ -15,6 +15,7 @@ from typing import Any, get_args
 import pandas as pd
 from pyarrow import parquet
 
+from reidsim.adversaries.response import planners
 from reidsim.core.errors import InputError, locating, reading
 from reidsim.core.files import BUNDLED, bundled_folder, bundled_names, read_json, read_text, require_parquet_fits
 from reidsim.core.tables import reading_parquet
@@ -394,15 +395,16 @@ def _defaults(run: StoredRun, stated: Mapping[str, object]) -> Iterator[tuple[st
         scenario = validated(schemas()[run.game], run.content, run.name).model_dump(mode="json", by_alias=True)
     except (InputError, KeyError):
         return
+    planner_of = {key: name for name, planner in planners.items() for key in planner.keys}
     for path, value in leaves(scenario):
-        above, plan, _ = path.partition(".sequential.")
+        above, _, section = path.rpartition(".")[0].rpartition(".")
         if value in (None, "", [], {}) or path.startswith("attributes.") or path in stated:
             continue
         # The key may be inside a value that is shown as a whole.
         if any(path.startswith(f"{key}.") for key in stated):
             continue
-        if plan and above.partition(".")[0] in ("adversary", "adversaries"):
-            if stated.get(f"{above}.planner") == "fmdp":
+        if section in planner_of and above.partition(".")[0] in ("adversary", "adversaries"):
+            if stated.get(f"{above}.planner") == planner_of[section]:
                 yield path, value
         # The default adversary has no role if there are named adversaries.
         elif not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated)):
