@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reidsim
 from reidsim.adversaries.response import Linkage, OneShotAdversary
 from reidsim.adversaries.testing import ListTester, ListTestingSection, MatchRateBelief
+from reidsim.core.validation import toml_text
 
 
 def list_tester(gain, cost, **section):
@@ -182,3 +184,73 @@ def test_decisions_follow_the_believed_group_size_and_success_the_true_one():
     assert mistaken.exploits[0] == believed.exploits[0]
     assert mistaken.success[0] == pytest.approx(believed.success[0] * 2 / 5)
     assert mistaken.payoff[0] == pytest.approx(20 * mistaken.success[0] - 4 * mistaken.exploits[0])
+
+
+def moments(prior, others, chance, successes, failures):
+    """Return the posterior mean of a match rate with a Beta prior, in fractions."""
+    oracle = Oracle(1, 1, 1, {"price": 0, "tests": 1, "expected_match_rate": prior, "experience": prior + others})
+    oracle.prior, oracle.experience, oracle.chance = Fraction(prior), Fraction(prior + others), chance
+    return oracle.posterior(successes, failures) / chance
+
+
+@pytest.mark.parametrize(("size", "successes", "failures"), [(1, 0, 6), (1, 3, 2), (4, 0, 9), (4, 2, 7), (9, 1, 40)])
+def test_the_belief_after_attempts_is_the_posterior(size, successes, failures):
+    section = ListTestingSection(expected_match_rate=0.25, experience=4.0)
+    belief = MatchRateBelief(section).after(
+        np.array([1 / size]), np.array([successes + failures]), np.array([successes])
+    )
+    expected = moments(1, 3, Fraction(1, size), successes, failures)
+    assert belief.match_rates.means[0] == pytest.approx(float(expected), rel=1e-11)
+
+
+ROUNDS = {
+    "title": "Two lists",
+    "release": {"path": "people.csv"},
+    "attributes": {"age": {"hierarchy": {"rule": "intervals", "widths": [10]}}},
+    "economics": {"benefit": 10, "loss": 6, "gain": 10, "cost": 2},
+    "adversary": {"risk": "prosecutor"},
+    "publisher": {"policies": ["no-protection"]},
+    "resources": {"first": {"price": 5}, "second": {"price": 6}},
+    "adversaries": {"broker": {"planner": "testing", "buys": ["first", "second"], "testing": {"tests": 10}}},
+    "agents": {"rounds": 5},
+}
+
+
+def rounds_with(folder, **changes):
+    """Return the adversary's table of rounds against 40 distinct records."""
+    (folder / "people.csv").write_text("age\n" + "".join(f"{age}\n" for age in range(20, 60)))
+    (folder / "rounds.toml").write_text(toml_text(ROUNDS))
+    return reidsim.Scenario.load(folder / "rounds.toml").with_(**changes).run().analysis.adversaries
+
+
+def test_in_rounds_a_good_list_is_used_and_bad_ones_are_tested_in_turn(tmp_path):
+    good = rounds_with(tmp_path, adversaries__broker__testing__match_rate=0.8)
+    assert good["attacks"].tolist() == [10, 40, 40, 40, 40]
+    assert good["breaches"].tolist() == pytest.approx([8, 32, 32, 32, 32])
+    assert good["spent"].tolist() == [5, 0, 0, 0, 0]
+    bad = rounds_with(tmp_path, adversaries__broker__testing__match_rate=0.0)
+    assert bad["attacks"].tolist() == [10, 10, 0, 0, 0]
+    assert bad["spent"].tolist() == [5, 6, 0, 0, 0]
+    assert bad["payoff"].tolist() == pytest.approx([-25, -26, 0, 0, 0])
+
+
+def test_in_rounds_plans_do_not_depend_on_the_true_match_rate(tmp_path):
+    first = [rounds_with(tmp_path, adversaries__broker__testing__match_rate=rate).iloc[0] for rate in (0.0, 0.5, 1.0)]
+    for column in ("attacks", "spent", "holds"):
+        assert len({row[column] for row in first}) == 1
+
+
+def test_a_budget_limits_the_tests(tmp_path):
+    found = rounds_with(tmp_path, adversaries__broker__budget=17)
+    assert found["attacks"].iloc[0] == 6
+    assert (found["spent"] + 2 * found["attacks"] <= 17).all()
+
+
+def test_a_publisher_who_rules_out_attacks_leaves_no_list_worth_a_test(tmp_path):
+    changes = {
+        "policies": ["basic", "no-attack"],
+        "adversaries__broker__holds": ["first"],
+        "adversaries__broker__buys": [],
+    }
+    found = rounds_with(tmp_path, **changes).groupby("policy")["attacks"].sum()
+    assert found["no-attack"] == 0 < found["basic"]
