@@ -79,6 +79,11 @@ class ListTestingSection(Section):
     lists: Annotated[int, Field(ge=1, le=10), _WITH_LISTS] = 1
     price: Annotated[Money, ReadIf(lambda section, scenario: section.lists > 1, "with lists of 2 or more")] = 0.0
 
+    @property
+    def batch(self) -> int:
+        """Number of attempts before the next decision: all if the adversary decides once."""
+        return min(self.tests or self.records, self.records)
+
 
 class MatchRates(NamedTuple):
     """A distribution of the match rate, on points that integrate its polynomials exactly.
@@ -126,18 +131,14 @@ class MatchRateBelief:
         failures = tuple(zip(values.tolist(), numbers.tolist(), strict=True))
         return replace(self, successes=self.successes + float(successes.sum()), failures=failures)
 
-    @property
-    def match_rates(self) -> MatchRates:
-        """The distribution on points, exact for a campaign against `section.records` records.
-
-        The likelihood of k successes in t attempts is a polynomial of degree t in the match rate, so that Gauss-Jacobi
-        quadrature with more than t / 2 points computes its mean exactly.
-        """
-        return _match_rates(self)
-
 
 @lru_cache(1024)
-def _match_rates(belief: MatchRateBelief) -> MatchRates:
+def match_rates(belief: MatchRateBelief) -> MatchRates:
+    """Return the distribution of the match rate on points, exact for an attack on `records` records.
+
+    The likelihood of k successes in t attempts is a polynomial of degree t in the match rate, so that Gauss-Jacobi
+    quadrature with more than t / 2 points computes its mean exactly.
+    """
     section = belief.section
     correct = section.expected_match_rate * section.experience
     degree = section.records + belief.successes + sum(number for _, number in belief.failures)
@@ -182,22 +183,19 @@ _STOPPED = Campaign(0.0, 0.0, 0.0, 0.0, 0.0)
 _NEVER = _STOPPED._replace(value=-np.inf)
 
 
-def batch_of(
-    section: ListTestingSection, left: int, gain: Any, cost: Any, chance: Any, *shares: Any
-) -> tuple[Campaign, int]:
-    """Return the totals of the next batch, and its number of attempts.
+def _attempt(gain: Any, cost: Any, chance: Any, *shares: Any) -> Floats:
+    """Return the totals of one attempt at each record, as an array with the rows of `Campaign`.
 
-    `left` records are left. `shares` are the probabilities that the batch is made, as believed and in truth, and the
-    same times the match rate; `chance` is the probability of success if the entry is correct.
+    `shares` are the probabilities that the attempt is made, as believed and in truth, and that it is made with a
+    correct entry, in truth and as believed; `chance` is the probability of success if the entry is correct.
     """
-    number, (made, made_truly, matched, matched_truly) = min(section.tests or left, left), shares
-    value = number * (gain * chance * matched - cost * made)
-    return Campaign(value, number * made_truly, number * matched_truly, 0.0 * made, number * matched), number
+    made, made_truly, matches, believed_matches = shares
+    return np.array([gain * chance * believed_matches - cost * made, made_truly, matches, 0 * made, believed_matches])
 
 
 @lru_cache(100_000)
 def campaign(belief: MatchRateBelief, chance: float, gain: float, cost: float, lists: int, left: int) -> Campaign:
-    """Return the totals of the best attack that starts with a batch of attempts; see `batch_of`.
+    """Return the totals of the best attack that starts with a batch of attempts.
 
     Backward induction on the successes k among the t attempts so far: after each batch, the adversary continues, buys
     the next list for the records left, or stops. All totals of a state are weighted with the probability of one order
@@ -216,16 +214,15 @@ def campaign(belief: MatchRateBelief, chance: float, gain: float, cost: float, l
     left : int
         Number of records that have not been attacked.
     """
-    section, (rates, believed, true) = belief.section, belief.match_rates
-    weights = np.stack([believed, true, believed * rates, true * rates], axis=1)
-    later, size = np.zeros((5, left + 1)), section.tests or left
-    for tried in reversed(range(0, left, size)):
-        successes, hit = np.arange(tried + 1)[:, None], rates * chance
+    section, (rates, believed, true) = belief.section, match_rates(belief)
+    weights, hit = np.stack([believed, true, true * rates, believed * rates], axis=1), rates * chance
+    later = np.zeros((5, left + 1))
+    for tried in reversed(range(0, left, section.batch)):
+        successes, number = np.arange(tried + 1)[:, None], min(section.batch, left - tried)
         shares = (hit**successes * (1.0 - hit) ** (tried - successes) @ weights).T
-        batch, number = batch_of(section, left - tried, gain, cost, chance, *shares)
         ways = np.array([comb(number, more) for more in range(number + 1)], dtype=np.float64)
         following = np.lib.stride_tricks.sliding_window_view(later, number + 1, axis=1) @ ways
-        onward = np.array(batch) + following
+        onward = number * _attempt(gain, cost, chance, *shares) + following
         # The first batch is made in any case.
         other = _next_list(section, chance, gain, cost, lists - 1, left - tried) if tried else _NEVER
         otherwise = np.array(other)[:, None] * shares[[0, 1, 1, 1, 0]]
@@ -294,7 +291,7 @@ class ListTester(Planner, Weighing):
         For the parameters see `Adversary.respond`. Of a multi-stage attack, the plan with the highest payoff of a
         single attempt is used.
         """
-        mean, true_mean = self.belief.match_rates.means
+        mean, true_mean = match_rates(self.belief).means
         gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
         if isinstance(linkage, PlanLinkage):
             plan = linkage.best_plan(mean * gain), np.arange(linkage.plan_believed.shape[1])
@@ -312,11 +309,10 @@ class ListTester(Planner, Weighing):
 
     def _campaigns(self, chance: Floats, gain: Floats, cost: Floats) -> Campaign:
         """Return the expected totals of the attack on each record, divided by the number of records; see `campaign`."""
-        section, ones = self.belief.section, np.ones(len(chance))
-        shares = (ones, ones, *(mean * ones for mean in self.belief.match_rates.means))
+        section, ones, (mean, true_mean) = self.belief.section, np.ones(len(chance)), match_rates(self.belief).means
         # If a success does not pay even with correct entries, no batch follows the first.
-        first_batch, _ = batch_of(section, section.records, gain, cost, chance, *shares)
-        totals, further = np.array(first_batch), np.flatnonzero(gain * chance > cost)
+        totals = section.batch * _attempt(gain, cost, chance, ones, ones, true_mean * ones, mean * ones)
+        further = np.flatnonzero(gain * chance > cost)
         columns = [np.unique(each[further], return_inverse=True)[1].ravel() for each in (chance, gain, cost)]
         first, kind = distinct_rows(columns, len(further))
         amounts = zip(*(each[further[first]].tolist() for each in (chance, gain, cost)), strict=True)
@@ -350,7 +346,7 @@ class ListTester(Planner, Weighing):
         best = replace(observed.plan(best.buys), worth=best.worth)
         # `observe` follows the plan of the same round; any other plan is replaced before.
         gained = best.replies.worth + best.replies.outlay + profile.expected_fine
-        self.last = planner, gained / max(profile.gain * planner.belief.match_rates.means[0], np.finfo(float).tiny)
+        self.last = planner, gained / max(profile.gain * match_rates(planner.belief).means[0], np.finfo(float).tiny)
         return best
 
     def observe(self, outcome: Any) -> None:

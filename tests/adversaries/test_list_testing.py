@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import reidsim
 from reidsim.adversaries.response import Linkage, OneShotAdversary
-from reidsim.adversaries.testing import ListTester, ListTestingSection, MatchRateBelief
+from reidsim.adversaries.testing import ListTester, ListTestingSection, MatchRateBelief, match_rates
 from reidsim.core.validation import toml_text
 
 
@@ -200,7 +200,7 @@ def test_the_belief_after_attempts_is_the_posterior(size, successes, failures):
         np.array([1 / size]), np.array([successes + failures]), np.array([successes])
     )
     expected = moments(1, 3, Fraction(1, size), successes, failures)
-    assert belief.match_rates.means[0] == pytest.approx(float(expected), rel=1e-11)
+    assert match_rates(belief).means[0] == pytest.approx(float(expected), rel=1e-11)
 
 
 ROUNDS = {
