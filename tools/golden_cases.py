@@ -335,6 +335,7 @@ _AGENTS = (
         "agents.rounds": 3, "agents.foresees": "plans", "publisher.policies": ["basic"]
     }),
     Case("voter-vs-twitter", "run", "voter-vs-twitter"),
+    Case("list-testing", "run", "list-testing", {"adversary.testing.records": 20}),
     Case("sequential-publisher", "run", "sequential-publisher", {"agents.rounds": 3}),
     Case("wan2015-agents", "run", "wan2015", {"agents": {"rounds": 1}}),
     Case("wan2015-all-agents", "run", "wan2015", {
