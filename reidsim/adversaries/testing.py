@@ -340,7 +340,8 @@ class ListTester(Planner, Weighing):
                 planner, best = fresh, plan
         planner = replace(planner, by_round=observation.rounds_left > 1 and section.tests > 0)
         observed, untested = seen(planner), section.tests - planner.tested
-        if planner.by_round and untested > 0:
+        # Expected numbers of attempts may leave a part of one.
+        if planner.by_round and untested >= 1:
             budget = min(profile.budget, best.spent + untested * profile.cheapest)
             observed = replace(observed, profile=replace(profile, budget=budget))
         best = replace(observed.plan(best.buys), worth=best.worth)

@@ -246,6 +246,28 @@ def test_a_budget_limits_the_tests(tmp_path):
     assert (found["spent"] + 2 * found["attacks"] <= 17).all()
 
 
+def test_an_adversary_who_errs_goes_on_after_the_tests(tmp_path):
+    errs = {"adversaries__broker__rationality": "logit", "adversaries__broker__precision": 0.5}
+    found = rounds_with(tmp_path, adversaries__broker__testing__match_rate=0.8, **errs)
+    assert 0 < found["attacks"].iloc[0] <= 10
+    assert (found["attacks"].iloc[1:] > 20).all()
+
+
+def test_drawn_successes_decide_about_the_next_round(tmp_path):
+    draws = {"agents__mode": "sampling", "agents__draws": 80, "agents__rounds": 2}
+    found = rounds_with(tmp_path, adversaries__broker__testing__match_rate=0.4, **draws)
+    first = found[found["round"] == 1]
+    assert (first["attacks"] == 10).all()
+    # Ten attempts with success probability 0.4; 4.5 standard errors of the mean of 80 draws.
+    assert first["breaches"].mean() == pytest.approx(4, abs=4.5 * np.sqrt(10 * 0.4 * 0.6 / 80))
+    second, successes = found[found["round"] == 2].set_index("draw"), first.set_index("draw")["breaches"]
+    assert (second["spent"][successes <= 1] == 6).all()
+    assert (second["spent"][successes >= 7] == 0).all()
+    assert (second["attacks"][successes >= 7] == 40).all()
+    assert (successes <= 1).any()
+    assert (successes >= 7).any()
+
+
 def test_a_publisher_who_rules_out_attacks_leaves_no_list_worth_a_test(tmp_path):
     changes = {
         "policies": ["basic", "no-attack"],
