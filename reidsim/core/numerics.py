@@ -60,6 +60,7 @@ _STREAMS = (
     "simulated-tables",
     "participation",
     "data-utility",
+    "perturbation",
 )
 
 # numba's type annotations lack the option and the function.

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import compiled
+from reidsim.linkage.likelihood import Candidates
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import PeopleOfRows, RowSets, distinct_people
 from reidsim.populations.population import Counts, Domain, Population, added_up, distinct_rows, numbered, row_keys
@@ -118,6 +119,17 @@ class GroupSizes:
     def outside(self) -> NDArray[np.bool_]:
         """Whether no person of the population has the record's ungeneralized values, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
+
+    @property
+    def candidates(self) -> Candidates:
+        """People to whom perturbed records are linked.
+
+        If every record's person is in the population, each record's cell has at least one person.
+        """
+        people = self._base.counts.astype(np.float64)
+        own = self._base.group_of
+        people[own] = np.maximum(people[own], int(self.holds_records))
+        return Candidates(self._cells, people)
 
     def at(self, strategy: int, rows: Rows | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) at a node, shape (n,).

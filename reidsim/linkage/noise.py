@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 
 from reidsim.releases.records import Members
 
@@ -79,3 +80,19 @@ def estimated(labels: NDArray[np.integer], values: NDArray[np.integer], n_labels
     np.add.at(joint, (labels, values), 1.0)
     share = joint.sum(axis=1, keepdims=True) / len(labels)
     return np.asarray((joint + share) / (joint.sum(axis=0) + 1.0))
+
+
+def information_loss(model: Floats) -> Floats:
+    """Return the information loss of each label of a column, in [0, 1], shape (n_labels,).
+
+    It is the entropy of the true value given the label, if all values are equally probable beforehand, as a share of
+    the logarithm of the number of values. For a set of m of n values without noise, it is log m / log n (Wan et al.
+    2015, Eqs. 1 to 3). A column with a single value has no loss.
+
+    Parameters
+    ----------
+    model : ndarray of float64, shape (n_labels, n_values)
+        Probability of each label given each value; each label must be possible for at least one value.
+    """
+    probability = model / model.sum(axis=1, keepdims=True)
+    return np.asarray(entr(probability).sum(axis=1) / np.log(max(model.shape[1], 2)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,10 @@ from reidsim.core.tables import coded, read_table, require_columns
 from reidsim.populations.population import UNKNOWN, Codes, Individuals, Population, complete_records
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, whole_numbers
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
+
+if TYPE_CHECKING:
+    # Avoids a circular import through the models of noise, which import this module.
+    from reidsim.releases.perturbation import PerturbationSpace
 
 Members = NDArray[np.bool_]
 
@@ -174,26 +178,26 @@ def read_adult(path: Path) -> pd.DataFrame:
 
 
 def released_table(
-    lattice: GeneralizationLattice, strategies: Strategies, cell_of_record: NDArray[np.intp]
+    space: GeneralizationLattice | PerturbationSpace, strategies: Strategies, cell_of_record: NDArray[np.intp]
 ) -> pd.DataFrame:
     """Return the released quasi-identifiers as labels, in the order of the records.
 
     Parameters
     ----------
-    lattice : GeneralizationLattice
-        Lattice over the distinct cells (combinations of values).
+    space : GeneralizationLattice or PerturbationSpace
+        Strategies of the distinct cells (combinations of values).
     strategies : ndarray of int64, shape (n_records,)
         Node of each record, -1 if it is suppressed. Under full-domain generalization, all released records have the
         same node.
     cell_of_record : ndarray of int, shape (n_records,)
-        Row of the lattice with the values of each record.
+        Row of the space with the values of each record.
 
     Returns
     -------
     DataFrame
         One row per record and one categorical column per attribute; suppressed records have ``*`` in every column.
     """
-    labels = lattice.released(strategies, cell_of_record)
+    labels = space.released(strategies, cell_of_record)
     for name, column in labels.items():
         categories = column.cat.categories.union([SUPPRESSED], sort=False)
         labels[name] = column.cat.set_categories(categories).fillna(SUPPRESSED)

@@ -266,10 +266,10 @@ def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibriu
 def record_table(
     equilibria: Mapping[str, Equilibrium],
     rows: np.ndarray[Any, np.dtype[np.intp]],
-    describe: Callable[[int], str],
+    describe: Callable[[str, int], str],
     *,
     beside: Callable[[Equilibrium], Mapping[str, Any]] = lambda found: {},
-    released: Callable[[Equilibrium], pd.DataFrame] | None = None,
+    released: Callable[[str, Equilibrium], pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """Return one row per record and policy.
 
@@ -280,13 +280,13 @@ def record_table(
     rows : ndarray of intp, shape (n_records,)
         Row of each record in the games.
     describe : callable
-        Returns the description of a strategy, given its number.
+        Returns the description of a strategy, given the policy and the strategy's number.
     beside : callable, optional
         Returns additional columns, shape (n_records,), given a policy's equilibrium by row of the games. They are
         inserted after the record number.
     released : callable, optional
-        Returns additional columns, shape (n_records,), given a policy's equilibrium by record. They are appended after
-        the outcomes.
+        Returns additional columns, shape (n_records,), given a policy and its equilibrium by record. They are appended
+        after the outcomes.
 
     Returns
     -------
@@ -295,14 +295,22 @@ def record_table(
         generalization_intensity, and the additional columns; records are numbered from 0. All records of the first
         policy come first. The strategy of a withheld record is ``withheld``.
     """
-    used = np.unique(np.concatenate([each.strategies for each in equilibria.values()]))
+    used = {policy: np.unique(each.strategies) for policy, each in equilibria.items()}
     # A negative number means that the record is withheld.
-    strategies = pd.Index(["withheld" if each < 0 else describe(each) for each in used.tolist()], dtype="str")
+    texts = {
+        (each, policy): "withheld" if each < 0 else describe(policy, each)
+        for policy, numbers in used.items()
+        for each in numbers.tolist()
+    }
+    strategies = pd.Index(list(dict.fromkeys(texts[key] for key in sorted(texts))), dtype="str")
     policies = pd.Index(list(equilibria), dtype="str")
 
-    def of_policy(number: int, equilibrium: Equilibrium) -> pd.DataFrame:
-        each = equilibrium.expand(rows)
-        code = np.searchsorted(used, equilibrium.strategies).astype(np.int32)[rows]
+    def of_policy(number: int, policy: str, equilibrium: Equilibrium) -> pd.DataFrame:
+        each, numbers = equilibrium.expand(rows), used[policy]
+        codes = strategies.get_indexer(pd.Index([texts[strategy, policy] for strategy in numbers.tolist()])).astype(
+            np.int32
+        )
+        code = codes[np.searchsorted(numbers, equilibrium.strategies)][rows]
         outcome = pd.DataFrame(
             {
                 "record": np.arange(len(rows)),
@@ -312,9 +320,10 @@ def record_table(
                 **{column: getattr(each, column) for column in OUTCOME_COLUMNS},
             }
         )
-        return outcome if released is None else pd.concat([outcome, released(each)], axis=1)
+        return outcome if released is None else pd.concat([outcome, released(policy, each)], axis=1)
 
-    return pd.concat([of_policy(*each) for each in enumerate(equilibria.values())], ignore_index=True)
+    parts = [of_policy(number, *each) for number, each in enumerate(equilibria.items())]
+    return pd.concat(parts, ignore_index=True)
 
 
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
@@ -691,7 +700,8 @@ class Kind(ABC):
         Columns are ``record`` (number, from 0), ``policy``, ``strategy`` and the outcomes; see `record_table`. `draw`
         is the number of the study's draw, `equilibria` are the outcomes of the policies in it.
         """
-        return record_table(equilibria, self.row_of_record(study, draw), study.world(draw).truth.space.describe)
+        space = study.world(draw).truth.space
+        return record_table(equilibria, self.row_of_record(study, draw), lambda _, strategy: space.describe(strategy))
 
     def row_of_record(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the row of each record in the games of a draw, shape (n_records,).

@@ -72,6 +72,8 @@ SCENARIOS = {
     "max_inference = 0.6\nt_closeness = 0.12\n"
     'sensitive_hierarchies = { disease = { rule = "groups", groups = [[["a", "c"]]] } }\n',
     "table, anytime": _PROSECUTOR + '[publisher]\nunit = "table"\nsearch = "anytime"\nnodes = 25\n',
+    "perturbation": _PROSECUTOR + '[publisher]\npolicies = ["no-protection", "pram", "swap", "microaggregate", '
+    '"noise-no-attack"]\n',
     "sample": _TABLE.replace('"people.csv"', '"people.csv"\nweight = "weight"') + '[adversary]\nrisk = "sample"\n',
     "sequential": _TABLE + _POPULATION + '[adversary]\nplanner = "fmdp"\n'
     'sequential = { penalty = 90, max_penalties = 2, '
@@ -177,6 +179,8 @@ VALUES: dict[str, list[object]] = {
     "adversaries": [{"one": {"weight": 0.5, "gain": 90}, "two": {"weight": 0.5, "planner": "random"}}],
     "publisher.rounds": [1],
     "publisher.policies": [["suppress-all"], ["no-protection"]],
+    "perturbation.strengths": [[0.9], [0.4]],
+    "perturbation.group_sizes": [[15], [7]],
     "subjects.policies": [["no-protection"], ["nobody"]],
     "safe_harbor": [{"age": "age"}],
     "safe_harbor.age": ["age"],

@@ -10,6 +10,7 @@ from reidsim.kinds.masking.policies import POLICIES as MASKING_POLICIES
 from reidsim.kinds.tables import schema as tables
 from reidsim.kinds.tables.policies import SolvedPolicy
 from reidsim.kinds.tables.schema import TablesPolicy, policies_of_unit
+from reidsim.releases.perturbation import METHODS
 from reidsim.scenarios.kind import find_kind
 from reidsim.scenarios.registry import Policy, kinds
 
@@ -19,10 +20,11 @@ CAPABILITIES = {
     tables.ONE_SENSITIVE_COLUMN,
     tables.ONE_RECORD_PER_PERSON,
     tables.SIZES_AMONG_LEFT,
+    tables.LINKS_BY_VALUES,
     tables.SEPARATE_RECORDS,
 }
 EVERY = [(kind, name) for kind in kinds.names for name in find_kind(kind).policies]
-# Policies for several releases, variants of compared policies, and a limit that a scenario should set itself.
+# Policies for several releases, variants of compared policies, policies with a limit or strengths of the scenario.
 NOT_COMPARED = {
     "full-domain-no-attack",
     "average-risk",
@@ -30,6 +32,7 @@ NOT_COMPARED = {
     "hold-first",
     "m-invariance",
     "one-stage-masking",
+    *(f"{method}{end}" for method in METHODS for end in ("", "-no-attack")),
 }
 
 

@@ -195,7 +195,7 @@ class MaskingKind(Kind):
         for name in study.scenario.subjects.attributes:
             labels[name] = np.array(study.tables.label(name, game.world.targets.column(name)), dtype=object)
 
-        def released(found: Equilibrium) -> pd.DataFrame:
+        def released(policy: str, found: Equilibrium) -> pd.DataFrame:
             columns: dict[str, Any] = {"gap": np.nan if found.gap is None else found.gap} if bounded else {}
             levels = game.space.all_levels(np.maximum(found.strategies, 0)).T
             for (name, values), level, size in zip(labels.items(), levels, game.space.shape, strict=True):
@@ -205,7 +205,8 @@ class MaskingKind(Kind):
                 columns[name] = pd.Series(shown, dtype="str").mask(masked)
             return pd.DataFrame(columns)
 
-        return record_table(equilibria, self.row_of_record(study, draw), game.space.describe, released=released)
+        rows = self.row_of_record(study, draw)
+        return record_table(equilibria, rows, lambda _, strategy: game.space.describe(strategy), released=released)
 
     def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``search_path``: the steps of a greedy search for one record.

@@ -586,7 +586,7 @@ class ParticipationKind(Kind):
         The strategy is ``joined`` or ``withheld``. The columns are those of `record_table` without the adversary's
         payoff and the generalization intensity.
         """
-        table = record_table(equilibria, np.arange(study.n_people), lambda strategy: "joined")
+        table = record_table(equilibria, np.arange(study.n_people), lambda policy, strategy: "joined")
         return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
     def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:

@@ -157,7 +157,8 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             data_utility=_data_utility(scenario, records),
         )
         study.require_walkable()
-        study = study.by_subject() if scenario.lists or scenario.looks_up else study
+        perturbs = scenario.publisher.some_policy(lambda policy: policy.perturbs is not None)
+        study = study.by_subject() if scenario.lists or scenario.looks_up or perturbs else study
         return (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
 
 

@@ -69,7 +69,7 @@ from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import spelled_out
 
 # Sections that affect games, but not the data of the study.
-_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "measures", "title", "source")
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "perturbation", "measures", "title", "source")
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
@@ -138,6 +138,8 @@ class TablesKind(Kind):
             "publisher.unit": publisher.unit,
             "publisher.sensitive": key_columns(publisher.sensitive),
             "publisher.sensitive_hierarchies": loaded.content.get("publisher", {}).get("sensitive_hierarchies"),
+            # Each perturbed record is a game row.
+            "perturbs": publisher.some_policy(lambda policy: policy.perturbs is not None),
             # The represented people are estimated only under sample risk, true or believed.
             "sampled": "sample" in scenario.risks,
             # Payoff parameters from columns determine which records form one cell.
@@ -232,7 +234,8 @@ class TablesKind(Kind):
         repeat in all records of a person. With households, there is also ``household_risk``. Other columns are those of
         every kind, see `reidsim.scenarios.kind.record_table`.
         """
-        lattice, household, persons = study.lattice, study.household_of, study.persons
+        household, persons = study.household_of, study.persons
+        spaces = {policy: policy_named(policy).space(study) for policy in equilibria}
 
         def beside(equilibrium: Equilibrium) -> dict[str, Any]:
             columns: dict[str, Any] = {} if persons is None else {PERSON: persons.of_record}
@@ -244,9 +247,9 @@ class TablesKind(Kind):
         return record_table(
             equilibria,
             study.row_of_record,
-            lattice.describe,
+            lambda policy, strategy: spaces[policy].describe(strategy),
             beside=beside,
-            released=lambda record: lattice.released(record.strategies, study.cell_of_record),
+            released=lambda policy, record: spaces[policy].released(record.strategies, study.cell_of_record),
         )
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
@@ -308,7 +311,8 @@ class TablesKind(Kind):
     def facts_of_policies(self, study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
         """Return facts on the solution of each policy for the manifest: a dict by policy.
 
-        Keys are ``node`` (list of the levels of each chosen node; empty if the policy searches for none), the facts of
+        Keys are ``node`` (list of the levels of each chosen node, or of the strengths of a perturbation; empty if the
+        policy searches for none), the facts of
         `solver_facts`, ``gap`` (see `TablesChoice`; None without a bound) and ``nodes_evaluated``. With agents, the
         facts are about the last round, without a gap.
         """
@@ -319,7 +323,7 @@ class TablesKind(Kind):
             if outcome.choice is None and policy_named(policy).scope(publisher) in ("node", "rounds"):
                 nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
             facts[policy] = {
-                "node": [study.lattice.describe(node) for node in nodes],
+                "node": [policy_named(policy).space(study).describe(node) for node in nodes],
                 **solver_facts(equilibrium, study.row_of_subject),
                 "gap": None if np.isnan(gap) else gap,
                 "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),

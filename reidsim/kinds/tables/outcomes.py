@@ -129,13 +129,13 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
     -------
     DataFrame
         Columns ``policy``, ``node`` (levels of the node chosen for the table; after local recoding, levels of the node
-        of each round; empty for policies that choose no node), ``payout`` and ``adversary_payout`` (true payoff of the
-        publisher and of the adversary, summed over all records, in currency units), ``relative_payout`` (payout as a
-        share of the best case, in which all records are unchanged and none is attacked; 0 if the best case is 0),
-        ``planned_payout`` (payout that the publisher expects under its beliefs), ``records``, ``suppressed`` and
-        ``attacked`` (numbers of records), ``nodes_evaluated``, ``gap`` (see `TablesChoice`) and ``proved_optimal``
-        (true for a policy with a fixed rule, because it does not optimize). With ``release.person``, ``people`` is the
-        number of people, and ``suppressed`` and ``attacked`` count people.
+        of each round; after a perturbation, strengths by attribute; empty for policies that choose no node), ``payout``
+        and ``adversary_payout`` (true payoff of the publisher and of the adversary, summed over all records, in
+        currency units), ``relative_payout`` (payout as a share of the best case, in which all records are unchanged and
+        none is attacked; 0 if the best case is 0), ``planned_payout`` (payout that the publisher expects under its
+        beliefs), ``records``, ``suppressed`` and ``attacked`` (numbers of records), ``nodes_evaluated``, ``gap`` (see
+        `TablesChoice`) and ``proved_optimal`` (true for a policy with a fixed rule, because it does not optimize). With
+        ``release.person``, ``people`` is the number of people, and ``suppressed`` and ``attacked`` count people.
     """
     weights, rows = study.weights, []
     for policy, outcome in outcomes.items():
@@ -144,7 +144,7 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
         rows.append(
             {
                 "policy": policy,
-                "node": " | ".join(map(study.lattice.describe, found.nodes)),
+                "node": " | ".join(map(policy_named(policy).space(study).describe, found.nodes)),
                 "payout": payout,
                 "relative_payout": _relative(study, payout),
                 "planned_payout": found.planned_payout,
@@ -230,7 +230,8 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
     person, parts = None if study.persons is None else study.persons.of_record, []
     for policy, outcome in outcomes.items():
         strategies = outcome.equilibrium.strategies[study.row_of_record]
-        table = released_table(study.lattice, strategies, study.cell_of_record).astype("str")
+        space = policy_named(policy).space(study)
+        table = released_table(space, strategies, study.cell_of_record).astype("str")
         columns = {"policy": policy, "record": np.arange(study.n_records), **table}
         parts.append(pd.DataFrame(columns | {"class_size": released_class_sizes(table, person)}))
     return pd.concat(parts, ignore_index=True)
@@ -567,8 +568,13 @@ class SolvedPoints:
         believed : EconomicsSection
             Payoff parameters with which the publisher plans; see `Kind.amount_points`.
         """
-        choice = policy_named(policy).choose(self.study, self.study.game(believed, believed=True), 0)
-        return PointPlan(choice.strategies, lambda truth: evaluate(self.study.game(truth), choice))
+        own = policy_named(policy)
+        choice = own.choose(self.study, self.study.game(believed, believed=True), 0)
+
+        def outcome(truth: EconomicsSection) -> Equilibrium:
+            return evaluate(record_game_of(own.paid_in(self.study, self.study.game(truth), choice)), choice)
+
+        return PointPlan(choice.strategies, outcome)
 
     def play(self, strategies: Strategies) -> PointPlan:
         """Return the `PointPlan` of given strategies, without solving a game.

@@ -63,6 +63,7 @@ SEVERAL_RELEASES = "several releases (section releases)"
 ONE_SENSITIVE_COLUMN = "exactly one sensitive column"
 ONE_RECORD_PER_PERSON = "one record per person"
 SIZES_AMONG_LEFT = "group sizes among the records left for a round"
+LINKS_BY_VALUES = "adversaries who link by the quasi-identifiers of all people"
 SEPARATE_RECORDS = "success probabilities that do not depend on the generalizations of other records"
 
 # Policies that cross-play compares, in the order of its rows.
@@ -98,6 +99,8 @@ class TablesPolicy(Policy):
         ``publisher.unit`` says. The other scopes do not depend on the publisher's unit: "record", each record; "node",
         one generalization of the table; "rounds", one generalization for each round of local recoding; "table", the
         table in another way. None if the policy does not optimize.
+    perturbs : str, optional
+        Method by which the policy perturbs values; see `reidsim.releases.perturbation`. Each record is then a game row.
     has_lowest_level : bool
         Whether the policy respects minimum levels of attributes.
     meets_attribute_limits : bool
@@ -110,6 +113,7 @@ class TablesPolicy(Policy):
     replies: ClassVar[Reply] = "to-past"
     compared: ClassVar[bool] = True
     optimizes: ClassVar[Scope | None] = None
+    perturbs: ClassVar[str | None] = None
     has_lowest_level: ClassVar[bool] = True
     meets_attribute_limits: ClassVar[bool] = True
 
@@ -120,6 +124,10 @@ class TablesPolicy(Policy):
         It is False for a rule, such as policy ``safe-harbor`` itself.
         """
         return SAFE_HARBOR in self.needs and not self.is_rule
+
+    def space(self, study: Any) -> Any:
+        """Return the strategy space of the policy's choices for the records of a study, such as the lattice."""
+        return study.lattice
 
     def scope(self, publisher: Any) -> Scope | None:
         """Return the scope of an optimal choice under a publisher's unit.
@@ -150,7 +158,7 @@ class OwnTablesPolicy(OwnPolicy, TablesPolicy):
     has_lowest_level = False
 
 
-POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies")
+POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies", "reidsim.kinds.tables.perturbation")
 
 
 def policy_named(name: str) -> TablesPolicy:
@@ -329,8 +337,8 @@ class AttributeSection(GeneralizedSection):
     in_loss
         whether generalization of the attribute counts as information loss
     minimum_level
-        lowest level that policies may choose; fixed rules, `opt-in`, `lattice-search` and policies of your own ignore
-        it
+        lowest level that policies may choose; fixed rules, `opt-in`, `lattice-search`, policies of perturbation and
+        policies of your own ignore it
     """
 
     reading: Annotated[ReadingSection | None, with_key("draw", False)] = None
@@ -391,6 +399,22 @@ class ReleasesSection(Section):
         ``leaves`` is absent if the scenario does not set it.
         """
         return {"enters": self.enters} | ({} if self.leaves is None else {"leaves": self.leaves})
+
+
+class PerturbationSection(Section):
+    """Strengths that policies of perturbation may choose for each column, besides leaving it unchanged.
+
+    Attributes
+    ----------
+    strengths
+        with `pram`: probabilities that a value is drawn anew; with `swap`: shares of records that exchange values; with
+        `noise`: standard deviations of the noise, as shares of the standard deviation of the column
+    group_sizes
+        with `microaggregate`: smallest numbers of records in a group
+    """
+
+    strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(default=(0.05, 0.2, 0.5, 1.0), min_length=1)
+    group_sizes: tuple[Annotated[int, Field(ge=2)], ...] = Field(default=(3, 10, 50, 250), min_length=1)
 
 
 # Risks from the largest set of candidates to the smallest; several adversaries count as the first one present.
@@ -633,6 +657,8 @@ class TablesScenario(ScenarioHead):
         attributes for the policies `safe-harbor` and `sh-friendly`, which need this section
     releases
         successive releases of the table
+    perturbation
+        strengths for the policies `pram`, `swap`, `microaggregate` and `noise`
     agents
         repeated rounds with several adversaries and data subjects who may leave
     figures
@@ -664,6 +690,12 @@ class TablesScenario(ScenarioHead):
             ReadIf(lambda _, scenario: scenario.releases is None, "without section releases, which determines it"),
         ),
         "releases.m": _with_policy("policy m-invariance", lambda each, _: each.replies == "planned"),
+        "perturbation.strengths": _with_policy(
+            "policy pram, swap or noise", lambda each, _: each.perturbs not in (None, "microaggregate")
+        ),
+        "perturbation.group_sizes": _with_policy(
+            "policy microaggregate", lambda each, _: each.perturbs == "microaggregate"
+        ),
         "publisher.rounds": _with_policy("a policy of local recoding", lambda each, _: each.optimizes == "rounds"),
         "publisher.suppression_limit": _with_policy(
             'unit = "table", or a policy for the whole table',
@@ -717,6 +749,7 @@ class TablesScenario(ScenarioHead):
     publisher: PublisherSection = PublisherSection()
     safe_harbor: SafeHarborSection | None = None
     releases: ReleasesSection | None = None
+    perturbation: PerturbationSection = PerturbationSection()
     agents: AgentsSection | None = None
     figures: TablesFiguresSection = TablesFiguresSection()
     utility: UtilitySection | None = None
@@ -935,6 +968,19 @@ def _check_capabilities(scenario: TablesScenario) -> None:
     beyond += ["release.person"] * (release.person is not None) + ["adversaries"] * (len(sections) > 1)
     forgets, several = agents is not None and not agents.remembers, len(key_columns(scenario.publisher.sensitive)) != 1
     in_file = f"{next(iter(beyond), '')} under prosecutor risk"
+    linked_otherwise = ["risk 'sample'"] * ("sample" in scenario.risks) + [
+        f"{key}.{name}"
+        for key, section in sections.items()
+        for name, used in (
+            ("gains_from", section.gains_from != "identity"),
+            ("holds", section.holds),
+            ("knowledge", section.knowledge),
+            ("stages", section.stages),
+            ("sequential.registry", section.sequential.registry),
+            ("sequential.belief", section.sequential.belief == "unknown"),
+        )
+        if used
+    ]
     # Whether the scenario lacks a capability, the capability, the key to change, and the entry that lacks it.
     capabilities = (
         (scenario.safe_harbor is None, SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"),
@@ -944,6 +990,7 @@ def _check_capabilities(scenario: TablesScenario) -> None:
         (release.person is not None, ONE_RECORD_PER_PERSON, WHERE, "release.person"),
         (scenario.looks_up, SEPARATE_RECORDS, WHERE, f"{first}.direction = {one.direction!r}"),
         ("prosecutor" in scenario.risks and beyond, SIZES_AMONG_LEFT, WHERE, in_file),
+        (linked_otherwise, LINKS_BY_VALUES, WHERE, next(iter(linked_otherwise), "")),
     )
     for policy in map(policy_named, scenario.publisher.policies):
         for lacking, need, where, provider in capabilities:

@@ -1,0 +1,235 @@
+"""Policies that perturb records, against enumeration of people, labels and strengths on small tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import reidsim
+from reidsim.kinds.tables import perturbation
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.schema import policy_named
+from reidsim.populations.population import Attribute
+from reidsim.releases.perturbation import METHODS, TrueColumn
+
+ECONOMICS = {"benefit": 100, "loss": 300, "gain": 300, "cost": 100}
+GRIDS = {"strengths": [0.3, 1.0], "group_sizes": [2, 4]}
+
+
+def scenario(table, policies, **changes):
+    """Return the scenario of a publisher who perturbs the records of a table against prosecutor risk."""
+    names = {each.removesuffix("-no-attack") for each in policies}
+    keys = {"strengths": {"pram", "swap", "noise"}, "group_sizes": {"microaggregate"}}
+    return reidsim.Scenario.from_frames(
+        table,
+        hierarchies=dict.fromkeys(table, "suppress"),
+        adversary={"risk": "prosecutor"},
+        economics=ECONOMICS,
+        policies=list(policies),
+    ).with_(
+        {f"perturbation.{key}": GRIDS[key] for key, users in keys.items() if users & names}
+        | {"publisher.unit": "table"}
+        | changes
+    )
+
+
+def probability(method, strength, column, label, value):
+    """Return the probability that a person with a value has a label, from the definition of the method."""
+    own, n = [*column], len(column)
+    if strength == 0:
+        return float(label == value)
+    if method == "pram":
+        return (1 - strength) * (label == value) + strength * own.count(label) / n
+    if method == "swap":
+        share = 2 * (round(strength * n) // 2) / n
+        others = list(own)
+        others.remove(value)
+        return (1 - share) * (label == value) + share * others.count(label) / (n - 1)
+    every = sorted({*map(float, own)})
+    place, deviation = every.index(float(label)), strength * np.std([*map(float, own)])
+    low = -math.inf if place == 0 else (every[place - 1] + every[place]) / 2
+    high = math.inf if place == len(every) - 1 else (every[place] + every[place + 1]) / 2
+    below = [0.5 * math.erfc(-(end - float(value)) / deviation / math.sqrt(2)) for end in (low, high)]
+    return below[1] - below[0]
+
+
+def loss(method, strength, column, label):
+    """Return the entropy of the value given the label, if all values are equally probable, in nats."""
+    chances = [probability(method, strength, column, label, value) for value in {*column}]
+    return -sum(each / sum(chances) * math.log(each / sum(chances)) for each in chances if each > 0)
+
+
+def outcome(method, strengths, table, labels):
+    """Return posterior, utility and payoff of each record by a loop over all people."""
+    found, whole = [], sum(math.log(table[name].nunique()) for name in table)
+    for row in range(len(table)):
+        likelihood = [
+            math.prod(
+                probability(method, strength, table[name], labels[name][row], table[name][person])
+                for name, strength in zip(table, strengths, strict=True)
+            )
+            for person in range(len(table))
+        ]
+        posterior = max(likelihood) / sum(likelihood)
+        lost = sum(
+            loss(method, strength, table[name], labels[name][row])
+            for name, strength in zip(table, strengths, strict=True)
+        )
+        utility = 1 - lost / whole if whole else 1.0
+        attacked = ECONOMICS["gain"] * posterior > ECONOMICS["cost"] * (1 + 1e-12)
+        found.append(
+            (posterior, utility, ECONOMICS["benefit"] * utility - attacked * ECONOMICS["loss"] * posterior, attacked)
+        )
+    return [np.array(each) for each in zip(*found, strict=True)]
+
+
+@st.composite
+def tables(draw):
+    """Draw a table of 2 to 8 records with two columns of numbers."""
+    n = draw(st.integers(2, 8))
+    values = st.lists(st.sampled_from([1, 2, 4, 9]), min_size=n, max_size=n)
+    return pd.DataFrame({"a": draw(values), "b": draw(values)}).astype(str)
+
+
+def enumerated(loaded, method):
+    """Yield the strengths and the drawn labels of each strategy of a policy, in its order."""
+    study = TABLES.build(loaded)
+    space = policy_named(method).space(study)
+    for strategy in range(space.size):
+        labels = space.released(np.full(study.n_records, strategy), study.cell_of_record)
+        yield tuple(map(float, space.describe(strategy).split(","))), labels.astype(str)
+
+
+@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.booleans())
+def test_strengths_are_the_best_of_an_enumeration(table, method, no_attack) -> None:
+    name = f"{method}-no-attack" if no_attack else method
+    loaded, best = scenario(table, [name]), None
+    for strengths, labels in enumerated(loaded, name):
+        posterior, utility, payoff, attacked = outcome(method, strengths, table, labels)
+        kept = ~attacked if no_attack else payoff > 1e-9
+        if best is None or payoff[kept].sum() > best[0] + 1e-9:
+            best = payoff[kept].sum(), strengths, posterior, utility, payoff, kept
+    result = loaded.run()
+    found, (_, strengths, posterior, utility, payoff, kept) = result.records, best
+    assert result.manifest["policies"][name]["node"] == [",".join(f"{each:g}" for each in strengths)]
+    np.testing.assert_array_equal(found["strategy"] != "withheld", kept)
+    for column, expected in {"success_probability": posterior, "utility": utility, "publisher_payoff": payoff}.items():
+        np.testing.assert_allclose(found[column], np.where(kept, expected, 0.0), rtol=1e-12, atol=1e-10)
+
+
+@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(tables(), st.integers(2, 5))
+def test_microaggregated_labels_are_means_of_neighbours_and_link_by_shares(table, size) -> None:
+    loaded, own = scenario(table, ["microaggregate"], **{"perturbation.group_sizes": [size]}), table.astype(float)
+    study = TABLES.build(loaded)
+    linker = policy_named("microaggregate").paid_in(study, study.truth).linker
+    for number, (strengths, labels) in enumerate(enumerated(loaded, "microaggregate")):
+        likelihood = np.ones((len(table), len(table)))
+        for column, strength in zip(table, strengths, strict=True):
+            groups = own[column].groupby(labels[column].astype(float)).agg(["size", "mean", "min", "max"])
+            np.testing.assert_allclose(groups["mean"], groups.index, rtol=1e-5)
+            assert groups["size"].min() >= min(strength, len(table))
+            assert (groups["max"].iloc[:-1].to_numpy() <= groups["min"].iloc[1:].to_numpy()).all()
+            shares = pd.crosstab(labels[column], table[column], normalize="columns")
+            likelihood *= shares.loc[labels[column], table[column]].to_numpy()
+        sizes = linker.link(number).group_sizes[study.cell_of_record]
+        np.testing.assert_allclose(1 / sizes, likelihood.max(axis=1) / likelihood.sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["pram", "swap", "noise", "microaggregate"])
+def test_strength_0_is_the_release_of_unchanged_records(method) -> None:
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"a": rng.integers(0, 30, 60), "b": rng.choice([1, 2, 5], 60)}).astype(str)
+    # The loss from an attack is smaller than that from any change of values.
+    result = scenario(table, [method, "no-protection"], **{"economics.loss": 1}).run()
+    assert result.manifest["policies"][method]["node"] == ["0,0"]
+    measures = result.summary.drop(columns=["publisher_payoff"], errors="ignore")
+    pd.testing.assert_series_equal(
+        measures.loc[method], measures.loc["no-protection"], check_names=False, check_exact=True
+    )
+    both = [result.records[result.records["policy"] == name].reset_index(drop=True) for name in result.summary.index]
+    columns = ["success_probability", "utility", "publisher_payoff", "a", "b"]
+    pd.testing.assert_frame_equal(both[0][columns].astype(str), both[1][columns].astype(str))
+
+
+def test_pram_keeps_the_distribution_of_a_column() -> None:
+    rng = np.random.default_rng(5)
+    codes, n = rng.choice(4, 20_000, p=[0.6, 0.3, 0.09, 0.01]), 20_000
+    column = TrueColumn(Attribute("a", ("w", "x", "y", "z")), codes)
+    released = METHODS["pram"].draw(column, 0.7, np.random.default_rng(1)).of_record
+    expected, found = np.bincount(codes), np.bincount(released)
+    # Five standard deviations of a binomial count.
+    assert (np.abs(found - expected) < 5 * np.sqrt(expected * (1 - expected / n))).all()
+    kept = (released == codes).mean()
+    assert kept == pytest.approx(0.3 + 0.7 * np.sum((expected / n) ** 2), abs=5 * 0.5 / np.sqrt(n))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_model_is_the_frequency_of_labels(method) -> None:
+    values = np.repeat(np.arange(4), [3, 2, 4, 3])
+    column, strength = (
+        TrueColumn(Attribute("a", ("1", "2", "4", "9")), values),
+        5 if method == "microaggregate" else 0.6,
+    )
+    counts = dict[str, np.ndarray]()
+    model, labels = METHODS[method].draw(column, strength, np.random.default_rng(0))[2], None
+    draws = 4_000
+    for draw in range(draws):
+        found = METHODS[method].draw(column, strength, np.random.default_rng(draw))
+        for record, label in enumerate(found.of_record):
+            counts.setdefault(found.labels[label], np.zeros(len(values)))[record] += 1
+        labels = found.labels
+    if method == "microaggregate":
+        # Labels are the same for every draw here; the groups of equal values are random.
+        assert len(counts) == len(labels)
+    for number, label in enumerate(labels):
+        shares = counts.get(label, np.zeros(len(values))) / draws
+        by_value = np.array([shares[values == value].mean() for value in range(4)])
+        np.testing.assert_allclose(by_value, model[number], atol=5 * 0.5 / np.sqrt(draws * 2))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("method", ["pram", "swap", "microaggregate", "noise"])
+def test_no_attack_policies_are_not_attacked_and_chosen_strengths_pay(method, seed) -> None:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"a": rng.integers(0, 9, 40), "b": rng.integers(0, 3, 40)}).astype(str)
+    summary = scenario(table, [method, f"{method}-no-attack", "opt-in"]).run().summary
+    assert summary.loc[f"{method}-no-attack", "share_attacked"] == 0
+    # Policy opt-in releases records unchanged where this pays, as at strength 0.
+    assert summary["publisher_payoff"][method] >= summary["publisher_payoff"]["opt-in"] - 1e-9
+    assert summary["publisher_payoff"][method] >= summary["publisher_payoff"][f"{method}-no-attack"] - 1e-9
+
+
+def test_many_strengths_are_searched_by_column_and_not_proved_optimal(monkeypatch) -> None:
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({name: rng.integers(0, 4, 50) for name in "abc"}).astype(str)
+    loaded = scenario(table, ["pram"])
+    whole = loaded.run()
+    monkeypatch.setattr(perturbation, "MOST_EVALUATED", 5)
+    part = loaded.run()
+    assert whole.manifest["policies"]["pram"]["proved_optimal"]
+    assert not part.manifest["policies"]["pram"]["proved_optimal"]
+    assert part.manifest["policies"]["pram"]["gap"] is None
+    assert part.summary["publisher_payoff"].item() <= whole.summary["publisher_payoff"].item() + 1e-9
+
+
+def test_columns_without_numbers_are_not_microaggregated() -> None:
+    table = pd.DataFrame({"a": ["1", "2", "8", "9"] * 5, "b": ["x", "y"] * 10})
+    result = scenario(table, ["noise", "microaggregate"], **{"economics.cost": 20}).run()
+    assert all(node[0].endswith(",0") for node in (each["node"] for each in result.manifest["policies"].values()))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"adversary.direction": "both"}, {"adversary.planner": "fmdp", "adversary.sequential": {"belief": "unknown"}}],
+)
+def test_adversaries_who_link_otherwise_are_refused(changes) -> None:
+    table = pd.DataFrame({"a": ["1", "2", "8", "9"] * 5})
+    with pytest.raises(reidsim.InputError, match="policy 'pram' needs"):
+        scenario(table, ["pram"], **changes)
