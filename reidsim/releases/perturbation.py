@@ -227,7 +227,9 @@ class PerturbationSpace(StrategySpace):
         if key not in self._drawn:
             column, rng = self.columns[position], random_stream(self.seed, "perturbation", position)
             draw = METHODS[self.method].draw
-            self._drawn[key] = draw(column, self.strengths[level - 1], rng) if level else unchanged(column)
+            labels, of_record, model = draw(column, self.strengths[level - 1], rng) if level else unchanged(column)
+            used, of_record = np.unique(of_record, return_inverse=True)
+            self._drawn[key] = PerturbedColumn([labels[each] for each in used.tolist()], of_record, model[used])
         return self._drawn[key]
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:

@@ -1026,6 +1026,10 @@ class Kind(ABC):
         """Return the column that a policy protects from inference; by default None."""
         return None
 
+    def is_perturbed(self, policy: str) -> bool:
+        """Return whether a policy releases values that may be wrong; by default False."""
+        return False
+
     def limited_columns(
         self, scenario: Any, frame: pd.DataFrame, path: Path, hierarchies: Callable[[], Mapping[str, list[list[str]]]]
     ) -> LimitedColumns | None:

@@ -72,7 +72,7 @@ SCENARIOS = {
     "max_inference = 0.6\nt_closeness = 0.12\n"
     'sensitive_hierarchies = { disease = { rule = "groups", groups = [[["a", "c"]]] } }\n',
     "table, anytime": _PROSECUTOR + '[publisher]\nunit = "table"\nsearch = "anytime"\nnodes = 25\n',
-    "perturbation": _PROSECUTOR + '[publisher]\npolicies = ["no-protection", "pram", "swap", "microaggregate", '
+    "perturbation": _PROSECUTOR + '[publisher]\npolicies = ["basic", "pram", "swap", "microaggregate", '
     '"noise-no-attack"]\n',
     "sample": _TABLE.replace('"people.csv"', '"people.csv"\nweight = "weight"') + '[adversary]\nrisk = "sample"\n',
     "sequential": _TABLE + _POPULATION + '[adversary]\nplanner = "fmdp"\n'

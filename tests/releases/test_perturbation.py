@@ -233,3 +233,39 @@ def test_adversaries_who_link_otherwise_are_refused(changes) -> None:
     table = pd.DataFrame({"a": ["1", "2", "8", "9"] * 5})
     with pytest.raises(reidsim.InputError, match="policy 'pram' needs"):
         scenario(table, ["pram"], **changes)
+
+
+@pytest.fixture
+def run_of_file(tmp_path):
+    """Return a run of a file with perturbed and generalized releases, and its folder."""
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"a": rng.integers(0, 9, 60), "b": rng.integers(0, 3, 60), "c": rng.choice(["x", "y"], 60)})
+    loaded = reidsim.Scenario.from_frames(
+        table,
+        hierarchies=dict.fromkeys("ab", "suppress"),
+        adversary={"risk": "prosecutor"},
+        economics=ECONOMICS,
+        policies=["basic", "pram", "microaggregate"],
+    )
+    return loaded.run(), tmp_path
+
+
+@pytest.mark.parametrize("policy", ["pram", "microaggregate"])
+def test_shared_files_have_the_labels_and_the_posterior_risk_of_the_run(run_of_file, policy) -> None:
+    run, folder = run_of_file
+    shared = reidsim.share(run, policy, accept_risk=True)
+    records = run.records[(run.records["policy"] == policy) & (run.records["strategy"] != "withheld")]
+    np.testing.assert_array_equal(shared[["a", "b"]].to_numpy(), records[["a", "b"]].astype(str).to_numpy())
+    sidecar = shared.attrs["sidecar"]
+    assert sidecar["risk"]["record"] == records["success_probability"].max()
+    assert sidecar["solver"]["node"] == run.manifest["policies"][policy]["node"]
+    assert sidecar["audit"]["rows_that_do_not_fit_their_record"] == 0
+    assert sidecar["audit"]["perturbed_rows"] > 0
+
+
+@pytest.mark.parametrize("options", [{"keep": ["c"]}, {"rulebook": "rules.csv"}])
+def test_shared_files_of_perturbed_values_have_neither_known_columns_nor_rules(run_of_file, options) -> None:
+    run, folder = run_of_file
+    options = {key: folder / value if key == "rulebook" else value for key, value in options.items()}
+    with pytest.raises(reidsim.InputError, match="pram"):
+        reidsim.share(run, "pram", accept_risk=True, **options)

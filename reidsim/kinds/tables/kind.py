@@ -502,6 +502,10 @@ class TablesKind(Kind):
             return None
         return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], releases.m)
 
+    def is_perturbed(self, policy: str) -> bool:
+        """Return whether a policy perturbs values, so that they may be wrong."""
+        return policy_named(policy).perturbs is not None
+
     def limited_columns(
         self,
         scenario: TablesScenario,

@@ -46,6 +46,11 @@ RISK_OF_GAME = (
     "highest probability, over the shared records, that an attack on the record identifies its person, as the game "
     "computes it for an adversary who does not know who is in the file, or not all quasi-identifiers"
 )
+RISK_OF_PERTURBATION = (
+    "highest posterior probability, over the shared records, of the most probable person, as the game computes it for "
+    "an adversary who knows the method of perturbation, its strengths and the quasi-identifiers of all people; kept "
+    "columns and a search from a person to the record are not considered, so that both numbers are equal"
+)
 
 
 INFERENCE = (
@@ -264,6 +269,10 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
     audited, classes = _audit_of(shared, table), classes_of(table, list(shared.quasi_identifiers))
     # Counterfeits have no person, but a reader of the file counts their values.
     audit, real = _audit_facts(shared, audited), shared.is_real
+    if shared.is_perturbed:
+        quasi = list(shared.quasi_identifiers)
+        changed = (table[quasi].astype("str") != shared.table[quasi].astype("str")).any(axis=1)
+        audit |= {"perturbed_rows": audited.misfits, "rows_that_do_not_fit_their_record": int(changed.sum())}
     audit["kept"] = [diversity(name, table[name], classes) for name in shared.kept_columns]
     protected = {
         "sensitive": _sensitive_facts(shared, table, classes),
@@ -310,6 +319,7 @@ def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit
 
     Other adversaries cannot determine whether a person is in the file. For them, both risks are the highest success
     probability in the game, because looking up a person succeeds no more often than attacking the matching record.
+    For perturbed values, both are the highest posterior probability in the game.
 
     Parameters
     ----------
@@ -320,6 +330,8 @@ def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit
     audit : ReleaseAudit
         Audit of the file, without kept columns.
     """
+    if shared.is_perturbed:
+        return FileRisk(shared.forms.highest_risk, shared.forms.highest_risk, RISK_OF_PERTURBATION)
     if not shared.source.columns.counts_release:
         return FileRisk(shared.forms.highest_risk, shared.forms.highest_risk, RISK_OF_GAME)
     known = [name for name in shared.kept_columns if name not in shared.declared]
@@ -370,12 +382,13 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
 
     Minima are None if there is no row. ``people_more_exposed_than_promised`` is the number of people with a higher risk
     in the file than in the game. It is None if the game assumes that the adversary does not know who is in the file, or
-    not all quasi-identifiers, because the game then promises less than the file can be tested for; and if inference of
-    a sensitive value counts as success.
+    not all quasi-identifiers, because the game then promises less than the file can be tested for; if inference of a
+    sensitive value counts as success; and for perturbed values. A perturbed row fits its record if it has the labels of
+    the run; ``perturbed_rows`` is the number of rows that exclude the true values.
     """
     shown = audit.rows_of_person[audit.is_shared]
     exposed = None
-    if shared.source.columns.counts_release and shared.source.columns.identifies:
+    if shared.source.columns.counts_release and shared.source.columns.identifies and not shared.is_perturbed:
         promised = np.zeros(audit.people)
         np.maximum.at(promised, shared.source.persons, shared.forms.success)
         exposed = audit.easier_than(promised)

@@ -45,7 +45,7 @@ SEAL = "sidecar_sha256"
 # Rows that are written at once; more take memory, but no less time.
 _ROWS_AT_ONCE = 2**18
 # Scenario sections with assumptions about players and payoff parameters.
-_PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
+_PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor", "perturbation")
 _AS_DRAWN = "; one draw of the adversaries and successful attacks of the round, not an expected value"
 _CLASS_DEFINITION = (
     "shared records with equal quasi-identifiers in the file; with record-level generalization, "
@@ -579,6 +579,9 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
                 "by values cannot express",
                 expected="another policy",
             )
+        if shared.is_perturbed:
+            problem = f"policy {shared.policy!r} draws values at random, which rules by values cannot express"
+            raise InputError(problem, expected="another policy")
         if not column_of:
             raise InputError("the release has no quasi-identifier for rules")
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}

@@ -463,6 +463,11 @@ class SharedRecords:
         return len(self.source.frame) - int(self.is_real.sum())
 
     @property
+    def is_perturbed(self) -> bool:
+        """Whether the policy perturbs values, so that rows may differ from the true values of their record."""
+        return self.source.kind.is_perturbed(self.policy)
+
+    @property
     def is_real(self) -> NDArray[np.bool_]:
         """Whether each row is a source record, not a counterfeit, shape (n_rows,)."""
         return np.asarray(self.own >= 0)
@@ -705,7 +710,8 @@ def shared_records(
     ------
     InputError
         If no policy has this name, the run has several policies and no name is given, the policy protects a column that
-        is not kept, or `source_records` or `records_of_policy` raises it.
+        is not kept or perturbs values beside a kept column that outsiders may know, or `source_records` or
+        `records_of_policy` raises it.
     """
     source, policies = source_records(run, data=data, allow_code=allow_code), policies_of(run)
     if policy is None and len(policies) > 1:
@@ -720,6 +726,14 @@ def shared_records(
             where="--keep",
             found=listed(kept.names) or "no column",
             expected=sensitive.name,
+        )
+    known = [name for name in kept.names if name not in kept.declared(run.content)]
+    if known and source.kind.is_perturbed(chosen):
+        raise InputError(
+            f"the risk of kept columns is not computed for policy {chosen!r}, which perturbs values",
+            where="--keep",
+            found=known[0],
+            hint="declare columns that no outsider knows with --unknown-to-outsiders; reidsim score evaluates a file",
         )
     return records_of_policy(source, chosen, kept)
 
