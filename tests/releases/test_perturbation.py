@@ -236,8 +236,8 @@ def test_adversaries_who_link_otherwise_are_refused(changes) -> None:
 
 
 @pytest.fixture
-def run_of_file(tmp_path):
-    """Return a run of a file with perturbed and generalized releases, and its folder."""
+def run():
+    """Return a run with perturbed and generalized releases."""
     rng = np.random.default_rng(4)
     table = pd.DataFrame({"a": rng.integers(0, 9, 60), "b": rng.integers(0, 3, 60), "c": rng.choice(["x", "y"], 60)})
     loaded = reidsim.Scenario.from_frames(
@@ -247,12 +247,11 @@ def run_of_file(tmp_path):
         economics=ECONOMICS,
         policies=["basic", "pram", "microaggregate"],
     )
-    return loaded.run(), tmp_path
+    return loaded.run()
 
 
 @pytest.mark.parametrize("policy", ["pram", "microaggregate"])
-def test_shared_files_have_the_labels_and_the_posterior_risk_of_the_run(run_of_file, policy) -> None:
-    run, folder = run_of_file
+def test_shared_files_have_the_labels_and_the_posterior_risk_of_the_run(run, policy) -> None:
     shared = reidsim.share(run, policy, accept_risk=True)
     records = run.records[(run.records["policy"] == policy) & (run.records["strategy"] != "withheld")]
     np.testing.assert_array_equal(shared[["a", "b"]].to_numpy(), records[["a", "b"]].astype(str).to_numpy())
@@ -264,8 +263,9 @@ def test_shared_files_have_the_labels_and_the_posterior_risk_of_the_run(run_of_f
 
 
 @pytest.mark.parametrize("options", [{"keep": ["c"]}, {"rulebook": "rules.csv"}])
-def test_shared_files_of_perturbed_values_have_neither_known_columns_nor_rules(run_of_file, options) -> None:
-    run, folder = run_of_file
-    options = {key: folder / value if key == "rulebook" else value for key, value in options.items()}
+def test_shared_files_of_perturbed_values_have_neither_known_columns_nor_rules(
+    run, options, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(reidsim.InputError, match="pram"):
         reidsim.share(run, "pram", accept_risk=True, **options)

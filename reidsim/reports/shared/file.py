@@ -45,7 +45,7 @@ SEAL = "sidecar_sha256"
 # Rows that are written at once; more take memory, but no less time.
 _ROWS_AT_ONCE = 2**18
 # Scenario sections with assumptions about players and payoff parameters.
-_PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor", "perturbation")
+_PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
 _AS_DRAWN = "; one draw of the adversaries and successful attacks of the round, not an expected value"
 _CLASS_DEFINITION = (
     "shared records with equal quasi-identifiers in the file; with record-level generalization, "
