@@ -174,25 +174,19 @@ def best_strengths(space: StrategySpace, payout: Callable[[int], float], tie: fl
     return best, exact
 
 
-for _method, _changes in {
-    "pram": "values are kept or drawn anew from the column (post-randomization)",
-    "swap": "pairs of records exchange values",
-    "microaggregate": "numbers are replaced by the mean of a group of neighbours",
-    "noise": "normal noise is added to numbers",
-}.items():
-    POLICIES.add(
-        _method,
-        PerturbationPolicy,
-        label={"pram": "PRAM"}.get(_method, _method.capitalize()),
-        description=f"{_changes}, with the strength of each column that has the highest payoff",
-        perturbs=_method,
-    )
+for _method, _label, _changes in (
+    ("pram", "PRAM", "values are kept or drawn anew from the column (post-randomization)"),
+    ("swap", "Swapping", "pairs of records exchange values"),
+    ("microaggregate", "Microaggregation", "numbers are replaced by the mean of a group of neighbours"),
+    ("noise", "Noise", "normal noise is added to numbers"),
+):
+    _best = "for the table, the strength of each column with the highest total payoff"
+    POLICIES.add(_method, PerturbationPolicy, label=_label, description=f"{_best}; {_changes}", perturbs=_method)
     POLICIES.add(
         f"{_method}-no-attack",
         PerturbationPolicy,
-        label={"pram": "PRAM"}.get(_method, _method.capitalize()) + " No-Attack",
-        description=f"{_changes}, with the strength of each column that has the highest payoff if attacked records are "
-        "suppressed",
+        label=f"{_label} No-Attack",
+        description=f"{_best} if attacked records are suppressed; {_changes}",
         perturbs=_method,
         forbids_attacks=True,
     )
