@@ -277,7 +277,7 @@ class TablesKind(Kind):
             return super().data_utility(study, equilibria, path, key)
         tables = {} if path is None else {path.name: utility_of_file(study, path, key)}
         measures = {} if path is None else measures_of(tables[path.name])
-        tables |= {policy: statistics_of_release(study, each) for policy, each in equilibria.items()}
+        tables |= {policy: statistics_of_release(study, policy, each) for policy, each in equilibria.items()}
         return pd.concat(tables, names=["policy"]).reset_index("policy").reset_index(drop=True), measures
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
@@ -747,22 +747,22 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
                 beyond += int(study.weights[released][~admissible.at(node, released)].sum())
         measures |= {} if admissible is None else {"beyond_limits": beyond / study.n_subjects}
     if study.data_utility is not None:
-        measures |= measures_of(statistics_of_release(study, equilibrium))
+        measures |= measures_of(statistics_of_release(study, name, equilibrium))
     if study.household_of is not None:
         risks = equilibrium.risk[study.row_of_subject]
         measures[HOUSEHOLD] = float(largest_in_groups(risks, study.household_of).mean())
     return measures
 
 
-def statistics_of_release(study: TablesStudy, equilibrium: Equilibrium) -> pd.DataFrame:
+def statistics_of_release(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> pd.DataFrame:
     """Return the statistics of a policy's release, as `DataUtility.compare`.
 
     Columns other than quasi-identifiers are released unchanged. The study must have statistics; `equilibrium` is the
-    policy's outcome by game row.
+    outcome of the policy named `policy`, by game row.
     """
     assert study.data_utility is not None  # noqa: S101 - called only with section utility
     strategies, original = equilibrium.strategies[study.row_of_record], study.data_utility.original
-    released = study.lattice.released(strategies, study.cell_of_record).set_index(original.index)
+    released = policy_named(policy).space(study).released(strategies, study.cell_of_record).set_index(original.index)
     others = original[original.columns.difference(released.columns)]
     return study.data_utility.compare(others.join(released)[strategies != WITHHELD])
 
