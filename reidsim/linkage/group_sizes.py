@@ -36,9 +36,17 @@ from reidsim.core.numerics import compiled
 from reidsim.linkage.likelihood import Candidates
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import PeopleOfRows, RowSets, distinct_people
-from reidsim.populations.population import Counts, Domain, Population, added_up, distinct_rows, numbered, row_keys
+from reidsim.populations.population import (
+    Codes,
+    Counts,
+    Domain,
+    Population,
+    added_up,
+    distinct_rows,
+    numbered,
+    row_keys,
+)
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
-from reidsim.releases.records import Members
 
 # Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.
 # Tables beyond the limit are computed again when they are needed.
@@ -217,21 +225,18 @@ class GroupSizes:
         return NodeTable(cell, self._row_sets.in_classes(group_of_cell, len(cell)), group_of, group_of_cell)
 
 
-def people_fitting(
-    population: Population, names: Sequence[str], sets: Sequence[Sequence[Members]], rows: NDArray[np.int64]
-) -> Floats:
-    """Return the number of people whose values are in the sets of each row.
+def people_fitting(cells: Codes, people: RowSets, sets: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64]) -> Floats:
+    """Return the number of people with several records, at least one of which is in the sets of each row.
 
-    A row is a released record whose cells are sets of values; a set need not be a group of a hierarchy. A person with
-    several records counts once if any of the records is in the sets.
+    A row is a released record whose cells are sets of values; a set need not be a group of a hierarchy.
 
     Parameters
     ----------
-    population : Population
-        Population with the attributes `names`.
-    names : sequence of str
-        The attributes.
-    sets : sequence of sequences of ndarray of bool, shape (n_values,)
+    cells : ndarray of int, shape (n_cells, n_attributes)
+        Codes of the people's records.
+    people : RowSets
+        People by the cells of their records.
+    sets : sequence of ndarray of bool, shape (n_sets, n_values)
         The sets of values of each attribute, as masks.
     rows : ndarray of int64, shape (n_rows, n_attributes)
         Position in `sets` of the set of each row and attribute.
@@ -241,17 +246,6 @@ def people_fitting(
     ndarray of float64, shape (n_rows,)
         Number of people.
     """
-    people = population.marginal(tuple(names))
-    cells, inside = np.array(people.cells, dtype=np.int64), []
-    for position, members in enumerate(sets):
-        # Values that are in the same sets are interchangeable and become one value.
-        signatures, code = np.unique(np.stack(members, axis=1), axis=0, return_inverse=True)
-        cells[:, position] = code.ravel()[cells[:, position]]
-        inside.append(signatures)
-    cells, place = np.unique(cells, axis=0, return_inverse=True)
-    counts = np.bincount(place.ravel(), weights=people.counts.astype(np.float64), minlength=len(cells))
-    several = distinct_people(people)
-    onto = None if several is None else several.onto(place.ravel())
     distinct, row = np.unique(rows, axis=0, return_inverse=True)
     sizes = np.zeros(len(distinct))
     # Cells within the sets of the first attributes, for each number of attributes; rows in order share most of them.
@@ -259,14 +253,11 @@ def people_fitting(
     changes = [0, *(distinct[1:] != distinct[:-1]).argmax(axis=1).tolist()]
     for number, (values, change) in enumerate(zip(distinct.tolist(), changes, strict=False)):
         for position in range(change, len(sets)):
-            fits = inside[position][cells[fitting[position], position], values[position]]
+            fits = sets[position][values[position], cells[fitting[position], position]]
             fitting[position + 1 :] = [fitting[position][fits]]
-        if onto is None:
-            sizes[number] = counts[fitting[-1]].sum()
-        else:
-            others = np.ones(len(cells), dtype=np.int64)
-            others[fitting[-1]] = 0
-            sizes[number] = onto.in_classes(others, 2)[0]
+        others = np.ones(len(cells), dtype=np.int64)
+        others[fitting[-1]] = 0
+        sizes[number] = people.in_classes(others, 2)[0]
     return sizes[row.ravel()]
 
 

@@ -63,23 +63,32 @@ def unknown(n_labels: int, n_values: int) -> Floats:
     return np.ones((n_labels, n_values))
 
 
-def estimated(labels: NDArray[np.integer], values: NDArray[np.integer], n_labels: int, n_values: int) -> Floats:
+def estimated(labels: NDArray[np.integer], values: NDArray[np.integer], simple: Sequence[Floats]) -> Floats:
     """Estimate the model from records whose true values are known.
 
-    It is the share of each label among the records with a value. Each value counts one record more, whose label is
-    distributed as in the whole file; so no label of the file is impossible (a Dirichlet prior of weight 1).
+    It is one of the simple models, or the table of shares: the share of each label among the records with a value. Each
+    value then counts one record more, whose label has the probabilities of a simple model (a Dirichlet prior). Each
+    record's label is predicted by the other records; the model is the one with the highest likelihood of these
+    predictions. So a table with few records per value is not taken, which would predict labels from the record itself.
 
     Parameters
     ----------
     labels, values : ndarray of int, shape (n_records,)
         Number of the released label, and code of the true value, of each record.
-    n_labels, n_values : int
-        Number of labels and of values.
+    simple : sequence of ndarray of float64, shape (n_labels, n_values)
+        Simple models; columns are probabilities with sum 1.
     """
-    joint = np.zeros((n_labels, n_values))
+    joint = np.zeros(simple[0].shape)
     np.add.at(joint, (labels, values), 1.0)
-    share = joint.sum(axis=1, keepdims=True) / len(labels)
-    return np.asarray((joint + share) / (joint.sum(axis=0) + 1.0))
+    of_value, best, model = joint.sum(axis=0), -np.inf, simple[0]
+    for each in simple:
+        table = (joint + each) / (of_value + 1.0), (joint + each - 1.0) / of_value.clip(1.0)
+        for found, by_others in ((each, each), table):
+            with np.errstate(divide="ignore"):
+                likelihood = np.log(by_others[labels, values]).sum()
+            if likelihood > best:
+                best, model = likelihood, found
+    return np.asarray(model)
 
 
 def information_loss(model: Floats) -> Floats:

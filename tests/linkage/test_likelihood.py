@@ -71,8 +71,25 @@ def test_right_guesses_are_as_frequent_as_predicted() -> None:
     assert abs(right.mean() - match.probability.mean()) < 4 * right.std() / np.sqrt(20_000)
 
 
-def test_estimated_model_has_the_shares_of_labels_by_value() -> None:
-    labels, values = np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])
-    # Value 0: counts (2, 1), and one record with shares (1/2, 1/2). Value 2 has no record.
-    model = estimated(labels, values, 2, 3)
-    assert model.tolist() == [[2.5 / 4, 0.5 / 2, 0.5], [1.5 / 4, 1.5 / 2, 0.5]]
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32))
+def test_estimated_model_predicts_each_record_best_by_the_others(seed) -> None:
+    rng = np.random.default_rng(seed)
+    n = rng.integers(2, 15)
+    labels, values = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    simple = [rng.dirichlet(np.ones(3), 2).T for _ in range(2)]
+
+    def table(rows, base, weight):
+        """Return the shares of labels by value in some of the records, with `weight` records of a simple model."""
+        counts = np.array([[np.sum((labels[rows] == i) & (values[rows] == j)) for j in range(2)] for i in range(3)])
+        return (counts + weight * base) / (counts.sum(axis=0) + weight)
+
+    def fit(base, weight):
+        rows = np.arange(n)
+        return sum(np.log(table(rows[rows != i], base, weight)[labels[i], values[i]]) for i in range(n))
+
+    tried = [(base, weight) for base in simple for weight in (1.0, 1e12)]
+    fits = [fit(*each) for each in tried]
+    best = [table(np.arange(n), *each) for each, value in zip(tried, fits, strict=True) if value > max(fits) - 1e-9]
+    found = estimated(labels, values, simple)
+    assert any(np.allclose(found, each, rtol=1e-9) for each in best)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker
-from reidsim.adversaries.response import Adversary, arrays_of
+from reidsim.adversaries.response import Adversary, Linkage, arrays_of, one_over
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import bundled_folder, free_memory, require_memory
@@ -26,6 +25,7 @@ from reidsim.games.composite import PeopleLattice
 from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.outcomes import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, Linker, Prices
+from reidsim.kinds.tables.cells import ReleasedColumn, read_column
 from reidsim.kinds.tables.data_utility import DataUtility
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
@@ -38,7 +38,8 @@ from reidsim.kinds.tables.release import (
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import SampledPeople, people_fitting
-from reidsim.linkage.people import RowSets, SensitiveValues
+from reidsim.linkage.likelihood import Candidates, joint_likelihood
+from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -50,7 +51,6 @@ from reidsim.releases.protection import (
     safe_harbor_strategies,
     zip3_population_of,
 )
-from reidsim.releases.records import CellReader, Members
 from reidsim.scenarios.adversary_schema import AgentsSection, Risk, WeightedSection, naming_adversary
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
@@ -644,21 +644,13 @@ class ReleasedFile:
     study : TablesStudy
     record : ndarray of int, shape (n_rows,)
         The record of each row; records without a row are withheld.
-    sets : tuple of tuple of ndarray of bool, shape (n_values,)
-        Per attribute, the distinct sets of values that cells of the file represent.
-    rows : ndarray of int64, shape (n_rows, n_attributes)
-        Index in `sets` of each row and attribute.
-    levels : tuple of ndarray of int64, shape (2, n_sets)
-        Hierarchy levels of the sets of each attribute. In the first row, the lowest level at which the set equals a
-        group of the hierarchy, or -1. In the second row, the lowest level at which one group contains the whole set, or
-        the highest level if none does.
+    columns : tuple of ReleasedColumn
+        The attributes of the file.
     """
 
     study: TablesStudy
     record: Rows
-    sets: tuple[tuple[Members, ...], ...]
-    rows: NDArray[np.int64]
-    levels: tuple[NDArray[np.int64], ...]
+    columns: tuple[ReleasedColumn, ...]
 
     @classmethod
     def read(cls, study: TablesStudy, labels: pd.DataFrame, record: Rows, columns: dict[str, str]) -> ReleasedFile:
@@ -677,28 +669,21 @@ class ReleasedFile:
         Raises
         ------
         InputError
-            If a cell cannot be parsed, or does not contain the value of its record. The error names row and column.
+            If a cell cannot be parsed, or is impossible given the value of its record. The error names row and column.
         """
-        lattice, sets = study.lattice, list[tuple[Members, ...]]()
-        rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
-        for position, hierarchy in enumerate(lattice.hierarchies):
-            attribute, name = hierarchy.attribute, hierarchy.attribute.name
-            refuse = partial(refuse_rows, column=columns.get(name), found=labels[name])
-            of_row, texts = pd.factorize(labels[name])
-            read = [*map(CellReader(hierarchy, study.scenario.attributes[name].values).read, texts)]
-            expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
-            unread = np.array([members is None for members in read])[of_row]
-            refuse(unread, "the cell cannot be read", expected=expected)
-            members = np.array(read, dtype=np.bool_).reshape(len(read), attribute.size)
-            distinct, number = np.unique(members, axis=0, return_inverse=True)
-            rows[:, position] = number.ravel()[of_row]
-            sets.append(tuple(distinct))
-            own = lattice.codes[study.cell_of_record[record], position]
-            stray = ~distinct[rows[:, position], own]
-            expected = f"a value or group with {attribute.categories[own[stray.argmax()]]!r}, the record's own value"
-            refuse(stray, "the row does not belong to this record", expected=expected)
-        levels = [_levels_of(each.groups, of_each) for each, of_each in zip(lattice.hierarchies, sets, strict=True)]
-        return cls(study, record, tuple(sets), rows, tuple(levels))
+        scenario, found = study.scenario, list[ReleasedColumn]()
+        own = study.lattice.codes[study.cell_of_record[record]]
+        for hierarchy, codes in zip(study.lattice.hierarchies, own.T, strict=True):
+            name = hierarchy.attribute.name
+            noise = scenario.noise_of(name) if name in columns else "exact"
+            cells, renamed = labels[name].rename(columns.get(name)), scenario.attributes[name].values
+            found.append(read_column(cells, noise, hierarchy, codes, renamed, study.loaded.folder))
+        return cls(study, record, tuple(found))
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Number of the label of each row and attribute, shape (n_rows, n_attributes)."""
+        return np.column_stack([column.number for column in self.columns])
 
     @cached_property
     def is_of_hierarchies(self) -> NDArray[np.bool_]:
@@ -706,8 +691,7 @@ class ReleasedFile:
 
         A cell is a value of the file. There is one entry per released row.
         """
-        exact = [levels[0][self.rows[:, position]] >= 0 for position, levels in enumerate(self.levels)]
-        return np.asarray(np.all(exact, axis=0))
+        return np.asarray(np.all([column.levels[0][column.number] >= 0 for column in self.columns], axis=0))
 
     def play(self) -> Equilibrium:
         """Return the true `Equilibrium` of the file by data subject, shape (n_subjects,).
@@ -730,7 +714,7 @@ class ReleasedFile:
             found = evaluate(own.truth, Choice(covering, "given", none, exact=False))
         else:
             space = _as_released(utility, study.lattice.generalization_intensity(covering))
-            found = self._evaluate(own, space, keys[:, 1:])
+            found = self._evaluate(own, space, keys)
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
     def _play_people(self, persons: ReleasedPeople) -> Equilibrium:
@@ -757,13 +741,12 @@ class ReleasedFile:
         kept = np.bincount(owner, weight[record] * utility, n) / np.bincount(persons.of_record, weight, n)
         less = np.bincount(owner, 1.0 - lattice.generalization_intensity(covering), n)
         intensity = 1.0 - less / np.bincount(persons.of_record, minlength=n)
-        found = self._evaluate(own, _as_released(kept[shared], intensity[shared]), rows)
+        lines = np.column_stack([cells, rows])
+        found = self._evaluate(own, _as_released(kept[shared], intensity[shared]), lines)
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 
-    def _evaluate(self, study: TablesStudy, space: StrategySpace, rows: NDArray[np.int64]) -> Equilibrium:
-        """Return the `Equilibrium` of released rows; adversaries link with fitting people.
-
-        A person fits a row if each of the person's values is in the row's set of values.
+    def _evaluate(self, study: TablesStudy, space: StrategySpace, lines: NDArray[np.int64]) -> Equilibrium:
+        """Return the `Equilibrium` of released rows; adversaries link by likelihood.
 
         Parameters
         ----------
@@ -771,13 +754,13 @@ class ReleasedFile:
             Study whose game rows are the released rows, or the people who have them.
         space : StrategySpace
             Utility and intensity of each game row.
-        rows : ndarray of int64, shape (n_rows, n_attributes)
-            Index in `sets` of each released row and attribute.
+        lines : ndarray of int64, shape (n_rows, 1 + n_attributes)
+            Cell of the record of each released row, and numbers of its labels.
 
         Raises
         ------
         InputError
-            If an adversary links with more than the people who fit a row.
+            If an adversary links with more than the labels of a row.
         """
         supported, row = "rows of the scenario's hierarchies", int((~self.is_of_hierarchies).argmax())
         found = f"row {row + 1} of the released file"
@@ -789,40 +772,59 @@ class ReleasedFile:
             section, where = each.scenario.adversary, "adversary" if name is None else f"adversaries.{name}"
             wrong = not each.links_with_everybody or section.risk == "sample" or section.gains_from != "identity"
             refuse_first((wrong, f"this adversary is supported only for {supported}", where, found, expected))
-        names, sizes = study.lattice.domain.names, dict[Risk, Floats]()
-        for risk in sorted(study.scenario.risks):
-            sizes[risk] = np.maximum(people_fitting(self.study.people(risk), names, self.sets, rows), 1)
-        game = study.game(
-            space=space, linker_of=lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk])
-        )
+        linked = {risk: FixedLinkage(self._linkage(risk, lines)) for risk in sorted(study.scenario.risks)}
+        game = study.game(space=space, linker_of=lambda each: linked[each.scenario.adversary.risk])
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
+
+    def _linkage(self, risk: Risk, lines: NDArray[np.int64]) -> Linkage:
+        """Return the linkage of released rows to the people of a risk; for `lines`, see `_evaluate`.
+
+        The adversary names one of the most probable people. A believed group size is one over the probability that this
+        person is right, and a true group size one over the chance that it is. Without noise, both are the number of
+        people who fit the row. As in `GroupSizes`, a size is at least 1.
+        """
+        lattice, models = self.study.lattice, [column.model for column in self.columns]
+        people = self.study.people(risk).marginal(lattice.domain.names)
+        if (several := distinct_people(people)) is not None:
+            sizes = np.maximum(people_fitting(people.cells, several, [model > 0 for model in models], lines[:, 1:]), 1)
+            return Linkage(sizes, sizes)
+        labels = lines[:, 1:].astype(np.int32)
+        match = Candidates(people.cells, people.counts).match(labels, models)
+        own = joint_likelihood(labels, lattice.codes[lines[:, 0]], models)
+        # Nobody but the record's person, who need not be in the population, may fit a row.
+        nobody = match.total <= 0
+        success = np.where(nobody, 1.0, match.success(own))
+        probability = np.where(nobody, 1.0, match.probability)
+        true, believed = (np.maximum(one_over(chance), 1.0) for chance in (success, probability))
+        return Linkage(true, believed, by_chance=True)
 
     def _utility(self, cells: Rows, rows: NDArray[np.int64]) -> tuple[Floats, Strategies]:
         """Return the utility of rows, (n_rows,), and the node that covers each, (n_rows,).
 
-        The utility is one minus the information loss, in [0, 1]. A set of values that is not a group of its hierarchy
-        has the loss of a group of its size. The node is the least lattice generalization whose groups contain the row's
-        sets.
+        The utility is one minus the information loss, in [0, 1]. The loss of a cell is the entropy of the true value
+        given the label, if all values are equally probable beforehand, over the sum of the logarithms of the numbers of
+        values. For a set of values without noise, this is the loss of a group of its size (Wan et al. 2015, Eqs. 1 to
+        3). The node is the least lattice generalization whose groups contain the row's sets.
 
         Parameters
         ----------
         cells : ndarray of int, shape (n_rows,)
             Cell of the record of each row.
         rows : ndarray of int64, shape (n_rows, n_attributes)
-            Index in `sets` of each row and attribute.
+            Number of the label of each row and attribute.
         """
         lattice = self.study.lattice
         loss, sizes_of = np.zeros(len(cells)), log([each.attribute.size for each in lattice.hierarchies])
         counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in lattice.domain.names]
         whole = float(sizes_of[counted].sum())
-        for place, (exact, _) in enumerate(self.levels):
+        for place, column in enumerate(self.columns):
             if counted[place] and whole > 0:
-                levels, values = exact[rows[:, place]], lattice.codes[cells, place]
-                sizes = np.array([members.sum() for members in self.sets[place]])[rows[:, place]]
+                levels, values = column.levels[0][rows[:, place]], lattice.codes[cells, place]
                 # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
-                loss += np.where(levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], log(sizes) / whole)
-        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(self.levels)])
+                by_level = lattice.losses[place][np.maximum(levels, 0), values]
+                loss += np.where(levels >= 0, by_level, column.entropies[rows[:, place]] / whole)
+        around = np.column_stack([column.levels[1][rows[:, place]] for place, column in enumerate(self.columns)])
         return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), around @ np.array(lattice.strides, dtype=np.int64)
 
 
@@ -844,26 +846,6 @@ def _as_released(utility: Floats, intensity: Floats) -> StrategySpace:
         generalization_intensity=lambda strategies: intensity,
     )
     return cast("StrategySpace", space)
-
-
-def _levels_of(groups: NDArray[np.int32], sets: Sequence[Members]) -> NDArray[np.int64]:
-    """Return the hierarchy levels of sets of values, shape (2, n_sets).
-
-    For the two rows, see `ReleasedFile.levels`.
-
-    Parameters
-    ----------
-    groups : ndarray of int32, shape (n_levels, n_values)
-        Group of each value at each level.
-    sets : sequence of ndarray of bool, shape (n_values,)
-        Whether each value is in the set; no set is empty.
-    """
-    levels = []
-    for members in sets:
-        covering = [level for level, of_value in enumerate(groups) if np.ptp(of_value[members]) == 0]
-        exact = [level for level in covering if (groups[level] == groups[level][members][0]).sum() == members.sum()]
-        levels.append(((exact or [-1])[0], (covering or [len(groups) - 1])[0]))
-    return np.array(levels).T
 
 
 def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: int) -> Equilibrium:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from reidsim.adversaries.response import AMOUNTS_BY_RECORD, provided_by
 from reidsim.agents.profile import Reply
-from reidsim.core.errors import Case, refuse_first, require_among, require_distinct
+from reidsim.core.errors import Case, listed, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
 from reidsim.kinds.tables.data_utility import UtilitySection
@@ -356,6 +356,30 @@ class AttributeSection(GeneralizedSection):
     minimum_level: Annotated[int, Field(ge=0)] = 0
 
 
+class NoiseSection(Section):
+    """Noise of a column that another program perturbed; one of the keys.
+
+    Attributes
+    ----------
+    keep
+        probability that a value was kept; otherwise, it was drawn from the values of the released file, as by PRAM or
+        random swapping
+    deviation
+        standard deviation of normal noise that was added to numbers
+    matrix
+        CSV file of transition probabilities (PRAM matrix): first column true values, further columns released labels,
+        each row with sum 1
+    """
+
+    keep: Share | None = None
+    deviation: Annotated[float, Field(gt=0)] | None = None
+    matrix: Text | None = None
+
+
+NoiseName = Literal["exact", "estimated", "unknown"]
+Noise = NoiseName | NoiseSection
+
+
 class SafeHarborSection(Section):
     """Attributes that the HIPAA Safe Harbor rule restricts.
 
@@ -665,6 +689,10 @@ class TablesScenario(ScenarioHead):
         additional tables and figures
     utility
         statistics of each release that are compared with the original records
+    noise
+        noise in files that `reidsim score` reads, by attribute or for all attributes: `"exact"` (cells are values,
+        labels, intervals or sets that contain the true value), `"estimated"` from the original records, `"unknown"`
+        (the adversary ignores the column), or, by attribute, a section; default: `"exact"`
     """
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
@@ -753,6 +781,11 @@ class TablesScenario(ScenarioHead):
     agents: AgentsSection | None = None
     figures: TablesFiguresSection = TablesFiguresSection()
     utility: UtilitySection | None = None
+    noise: NoiseName | dict[str, Noise] = "exact"
+
+    def noise_of(self, attribute: str) -> Noise:
+        """Return the model of noise of an attribute in files that are scored."""
+        return self.noise.get(attribute, "exact") if isinstance(self.noise, dict) else self.noise
 
     @property
     def columns(self) -> dict[str, str]:
@@ -851,6 +884,8 @@ class TablesScenario(ScenarioHead):
         for key in ("age", "zip") if harbor is not None else ():
             found = key_columns(getattr(harbor, key))
             require_among("no such attribute", found, attributes, where=f"safe_harbor.{key}")
+        if isinstance(self.noise, dict):
+            require_among("no such attribute", self.noise, attributes, where="noise")
         self.beliefs.check_lists(lists)
         for name, resource in self.resources.items():
             where = f"resources.{name}.attributes"
@@ -935,6 +970,12 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     yield in_rounds and home, "household risk is not supported in rounds", "release.household", home, expected
     modelled, problem = release.estimator == "log-linear", "the log-linear model assumes one row per person"
     yield person and sampled and modelled, problem, "release.estimator", "log-linear", "benedetti-franconi"
+    for name, noise in scenario.noise.items() if isinstance(scenario.noise, dict) else ():
+        given = noise.model_dump(exclude_none=True) if isinstance(noise, NoiseSection) else {"": noise}
+        expected = "one of keep, deviation and matrix"
+        yield len(given) != 1, "not exactly one model of noise", f"noise.{name}", listed(given) or None, expected
+    problem, noisy = "models of noise need one record per person", scenario.noise not in ("exact", {})
+    yield person and noisy, problem, "release.person", person, "a scenario without noise"
     yield person and lists, "lists need one record per person", "release.person", person, "no drawn resources"
     of_attributes = [attribute.column or name for name, attribute in attributes.items() if not attribute.draw]
     sensitive, releases = key_columns(publisher.sensitive), scenario.releases
