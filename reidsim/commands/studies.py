@@ -356,16 +356,24 @@ def score(
     scenario: Annotated[str, typer.Option()],
     changes: arguments.Changes,
     key: str | None = None,
+    control: Path | None = None,
+    sensitive: list[str] | None = None,
+    synthetic: bool = False,
     output: arguments.ResultsOption = None,
     seed: arguments.SeedOption = None,
 ) -> None:
     """Compute payoff and risk of any released file.
 
-    The file is compared with the policies of a scenario.
+    The file is compared with the policies of a scenario. Key noise of the scenario describes how its values were
+    changed.
 
     Example: reidsim score released.csv --scenario my.toml
 
     Example: reidsim score released.csv --scenario my.toml -o results/scored
+
+    Example: reidsim score perturbed.csv --scenario my.toml --set noise=estimated
+
+    Example: reidsim score synthetic.csv --scenario my.toml --synthetic --control others.csv --sensitive income
 
     Parameters
     ----------
@@ -375,20 +383,29 @@ def score(
         Name of a bundled scenario, or path of a TOML file.
     key : COLUMN
         Column in both files that identifies the record (default: the rows are in the same order).
+    control : FILE
+        People who are not in the released file, in the form of the original records; adds a table of claims.
+    sensitive : COLUMN
+        Column whose values an adversary infers (default: publisher.sensitive).
+    synthetic
+        The rows belong to no records; there are only claims.
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.score import score_loaded
+        from reidsim.reports.study_tables import claims_tables
         from reidsim.reports.terminal import summary_tables
         from reidsim.scenarios.kind import counted_units
 
         folder = arguments.results_folder(output, f"{loaded.name}-score")
-        result = score_loaded(loaded, file, key=key, progress=progress)
+        options: Any = {"key": key, "control": control, "sensitive": sensitive or (), "synthetic": synthetic}
+        result = score_loaded(loaded, file, progress=progress, **options)
         interrupts.stop_if_interrupted()
         result.save(folder)
     units = counted_units(result.manifest["content"])
     title = f"{file.name} as a policy of {loaded.name}"
-    arguments.print_results(result, summary_tables(result.summary, title, result.measures.values(), units=units))
+    tables = summary_tables(result.summary, title, result.measures.values(), units=units)
+    arguments.print_results(result, tables, below=claims_tables(result))
     arguments.tell_results(result, folder)
 
 

@@ -10,7 +10,7 @@ import functools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
@@ -653,9 +653,18 @@ class Scenario(BaseScenario[Any]):
 
     @scenario_method
     def score(
-        self, data: pd.DataFrame | str | Path, *, key: str | None = None, progress: Progress | None = None
+        self,
+        data: pd.DataFrame | str | Path,
+        *,
+        key: str | None = None,
+        control: pd.DataFrame | str | Path | None = None,
+        sensitive: Sequence[str] = (),
+        synthetic: bool = False,
+        progress: Progress | None = None,
     ) -> ScoreResult:
         """Compute payoff and risk of released records of any program, compared with the policies.
+
+        Key ``noise`` of the scenario describes how a program changed the values.
 
         Parameters
         ----------
@@ -665,6 +674,13 @@ class Scenario(BaseScenario[Any]):
         key : str, optional
             Column, in the original and the released records, that identifies a record; if not given, there is one row
             per record, in the order of the scenario's records.
+        control : DataFrame, str or Path, optional
+            People who are not in the released records, in the form of the original records. It adds `claims` on
+            identity, sensitive columns and membership to the result.
+        sensitive : sequence of str, optional
+            Columns that an adversary infers with help of the released records; by default, ``publisher.sensitive``.
+        synthetic : bool
+            Whether no released row belongs to a record. Then the result has only `claims`, and `control` is needed.
         progress : callable, optional
             As in `run`.
 
@@ -677,8 +693,10 @@ class Scenario(BaseScenario[Any]):
         InputError
             If the scenario is not one of tables or has no policies, or the records cannot be used.
         """
-        with as_file(data, "score: argument 'data'") as file:
-            return score_loaded(self, file, key=key, progress=progress)
+        others = nullcontext() if control is None else as_file(control, "score: argument 'control'", "control")
+        with as_file(data, "score: argument 'data'") as file, others as people:
+            options: Any = {"key": key, "control": people, "sensitive": sensitive, "synthetic": synthetic}
+            return score_loaded(self, file, progress=progress, **options)
 
     def _values(self, name: str, value: object) -> dict[str, object]:
         """Return the values by key path of an argument of `with_`; see `_key`."""
@@ -881,19 +899,18 @@ def score(
     data: pd.DataFrame | str | Path,
     scenario: Source,
     *,
-    key: str | None = None,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     allow_code: bool = False,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> ScoreResult:
     """Compute payoff and risk of released records of any program, compared with the policies of a scenario.
 
     Parameters
     ----------
-    data, key
+    data, **options
         As in `Scenario.score`.
-    scenario, overrides, seed, allow_code, progress
+    scenario, overrides, seed, allow_code
         As in `run`.
 
     See Also
@@ -914,7 +931,7 @@ def score(
     {'data.csv': 51.67, 'basic': 85.0, 'no-attack': 66.67}
     """
     loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code)
-    return loaded.score(data, key=key, progress=progress)
+    return loaded.score(data, **options)
 
 
 def stress(

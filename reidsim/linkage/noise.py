@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import entr
 
+from reidsim.core.numerics import log
 from reidsim.releases.records import Members
 
 Floats = NDArray[np.float64]
@@ -91,17 +91,25 @@ def estimated(labels: NDArray[np.integer], values: NDArray[np.integer], simple: 
     return np.asarray(model)
 
 
-def information_loss(model: Floats) -> Floats:
-    """Return the information loss of each label of a column, in [0, 1], shape (n_labels,).
+def entropies(model: Floats) -> Floats:
+    """Return the entropy of the true value given each label, in nats, shape (n_labels,).
 
-    It is the entropy of the true value given the label, if all values are equally probable beforehand, as a share of
-    the logarithm of the number of values. For a set of m of n values without noise, it is log m / log n (Wan et al.
-    2015, Eqs. 1 to 3). A column with a single value has no loss.
+    All values are equally probable beforehand. For a set of values without noise, it is the logarithm of their number.
 
     Parameters
     ----------
     model : ndarray of float64, shape (n_labels, n_values)
         Probability of each label given each value; each label must be possible for at least one value.
     """
-    probability = model / model.sum(axis=1, keepdims=True)
-    return np.asarray(entr(probability).sum(axis=1) / np.log(max(model.shape[1], 2)))
+    share = model / model.sum(axis=1, keepdims=True)
+    return np.asarray(-(share * log(np.where(share > 0, share, 1.0))).sum(axis=1))
+
+
+def information_loss(model: Floats) -> Floats:
+    """Return the information loss of each label of a column, in [0, 1], shape (n_labels,).
+
+    It is the entropy of the true value (see `entropies`) as a share of the logarithm of the number of values. For a set
+    of m of n values without noise, it is log m / log n (Wan et al. 2015, Eqs. 1 to 3). A column with a single value has
+    no loss.
+    """
+    return entropies(model) / np.log(max(model.shape[1], 2))

@@ -13,12 +13,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.core.wording import Measure, counted
+from reidsim.core.wording import Measure, counted, number_text
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, in_a_line
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.cross_play import BEST, MAXIMIN, MINIMAX_REGRET, WORST, CrossPlayResult
 from reidsim.engine.results import measures_in_manifest
+from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name
@@ -303,6 +304,18 @@ def switch_table(result: SwitchResult) -> Table:
     table = titled_table(f"{result.name}: best policy by {result.key}{gain}", columns, caption, ("pays most",), rows)
     table.columns[0].justify, table.columns[1].no_wrap = "right", True
     return table
+
+
+def claims_tables(result: ScoreResult) -> list[Table]:
+    """Return the terminal table of the claims about people from a scored file; empty if there are none."""
+    columns = ("claim", "claims", "right", "baseline", "advantage", "95 % interval", "payoff per claim")
+    caption = "right: share of right claims; baseline: without the person in the file"
+    rows = []
+    for row in result.claims.to_dict("records"):
+        shares = [f"{row[name]:.4f}" for name in ("success", "baseline", "advantage")]
+        interval = f"{row['lower']:.4f} to {row['upper']:.4f}"
+        rows.append([str(row["claim"]), number_text(row["claims"]), *shares, interval, _money(row["adversary_payoff"])])
+    return [titled_table(f"Claims about people from {result.file}", columns, caption, rows=rows)] if rows else []
 
 
 def switch_text(result: SwitchResult) -> list[str]:

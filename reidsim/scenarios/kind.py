@@ -727,7 +727,13 @@ class Kind(ABC):
         return AnalysisTables()
 
     def data_utility(
-        self, study: Any, equilibria: Mapping[str, Equilibrium], path: Path | None = None, key: str | None = None
+        self,
+        study: Any,
+        equilibria: Mapping[str, Equilibrium],
+        path: Path | None = None,
+        key: str | None = None,
+        *,
+        synthetic: bool = False,
     ) -> tuple[pd.DataFrame, dict[str, float]]:
         """Return statistics of the records under each policy and in a released file; by default none.
 
@@ -740,6 +746,8 @@ class Kind(ABC):
             Released file.
         key : str, optional
             Column that identifies the record of a row of the file.
+        synthetic : bool
+            Whether the rows of the file belong to no record.
 
         Returns
         -------
@@ -869,17 +877,28 @@ class Kind(ABC):
 
     # Released files
 
-    def play_released(self, study: Any, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
-        """Return the equilibrium of a released file, by record, and notes on the file.
+    def play_released(
+        self,
+        study: Any,
+        path: Path,
+        key: str | None = None,
+        control: Path | None = None,
+        sensitive: Sequence[str] = (),
+        *,
+        synthetic: bool = False,
+    ) -> tuple[Equilibrium | None, pd.DataFrame, tuple[str, ...]]:
+        """Return the equilibrium of a released file by record, a table of claims about people, and notes on the file.
 
         `path` is the file, and `key` the column that identifies the person of a row in the file and in the scenario's
-        records; by default, rows have the same order. Notes are sentences for readers. By default of a kind, an error
-        is raised.
+        records; by default, rows have the same order. `control` is a file of people who are not in the released file;
+        without it, the table of claims has no rows. `sensitive` are the columns that an adversary infers. Rows of a
+        `synthetic` file belong to no record, and the equilibrium is None. Notes are sentences for readers. By default
+        of a kind, an error is raised.
 
         Raises
         ------
         InputError
-            If the kind shares no table, or the file cannot be read.
+            If the kind shares no table, or a file cannot be read.
         """
         raise self._unable("evaluate released files", study)
 

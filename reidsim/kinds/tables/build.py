@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -26,6 +27,8 @@ from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.outcomes import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, Linker, Prices
 from reidsim.kinds.tables.cells import ReleasedColumn, read_column
+from reidsim.kinds.tables.claims import COLUMNS as CLAIMS
+from reidsim.kinds.tables.claims import claims_about_people
 from reidsim.kinds.tables.data_utility import DataUtility
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
@@ -187,16 +190,17 @@ def _data_utility(scenario: TablesScenario, records: ReleasedRecords) -> DataUti
     return DataUtility(table[list(needed)], section, tables, scenario.seed)
 
 
-def utility_of_file(study: TablesStudy, path: Path, key: str | None) -> pd.DataFrame:
+def utility_of_file(study: TablesStudy, path: Path, key: str | None, *, synthetic: bool) -> pd.DataFrame:
     """Return the statistics of a released file, as `DataUtility.compare`.
 
     A column that the file lacks counts as suppressed. For the parameters and errors, see `play_released`; the study
-    must have statistics.
+    must have statistics. Rows of a synthetic file belong to no record.
     """
     assert study.data_utility is not None  # noqa: S101 - read only with section utility
     frame, original = read_table(path, delimiter=sniff_delimiter(path)), study.data_utility.original
     with locating(path):
-        frame.index = original.index[_records_of(study, frame, key, path)]
+        no_record = pd.RangeIndex(-1, -1 - len(frame), -1)
+        frame.index = no_record if synthetic else original.index[_records_of(study, frame, key, path)]
     places = {name: study.scenario.columns.get(name, name) for name in map(str, original)}
     cells = {name: frame.get(name, frame.get(place, SUPPRESSED)) for name, place in places.items()}
     released = pd.DataFrame(cells, index=frame.index, dtype="str")
@@ -544,8 +548,16 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     return tuple(profiles)
 
 
-def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
-    """Return the true outcome of a released file, and notes on the file.
+def play_released(
+    study: TablesStudy,
+    path: Path,
+    key: str | None = None,
+    control: Path | None = None,
+    sensitive: Sequence[str] = (),
+    *,
+    synthetic: bool = False,
+) -> tuple[Equilibrium | None, pd.DataFrame, tuple[str, ...]]:
+    """Return the true outcome of a released file, the claims about people, and notes on the file.
 
     The outcome has one entry per data subject.
 
@@ -558,23 +570,44 @@ def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
         Column of the release and of the file that identifies the record of a row. Rows with equal keys are in the order
         of the records. Records with a key that is not in the file are withheld. By default, the file has one row per
         record, in the order of the release.
+    control : Path, optional
+        File of people who are not in the released file. Without it, the table of claims has no rows.
+    sensitive : sequence of str
+        Columns that an adversary infers; by default, those of ``publisher.sensitive`` in the file.
+    synthetic : bool
+        Whether no row belongs to a record.
 
     Returns
     -------
-    Equilibrium
+    Equilibrium or None
+        None for a synthetic file.
+    DataFrame
+        See `claims_about_people`.
     tuple of str
         One text per attribute without a column in the file; these attributes count as suppressed.
 
     Raises
     ------
     InputError
-        If the file cannot be read, its evaluation needs more memory than is free, it has no quasi-identifier, a cell
-        cannot be parsed or lacks the value of its record, its rows cannot be matched, or an adversary looks people up
-        in released rows. The error names the file, and the row and column of a wrong cell.
+        If a file cannot be read, its evaluation needs more memory than is free, it has no quasi-identifier, a cell
+        cannot be parsed or is impossible given the value of its record, its rows cannot be matched, a synthetic file
+        has no control, or an adversary looks people up in released rows. The error names the file, and the row and
+        column of a wrong cell.
     """
     problem = "a released file is evaluated only against adversaries with direction record"
     looks_up, direction = study.scenario.looks_up, study.scenario.adversary.direction
     refuse_first((looks_up, problem, "adversary.direction", direction, "record"), source=study.loaded.path)
+    alone = synthetic and control is None
+    refuse_first(
+        (
+            alone,
+            "synthetic rows need a control",
+            "--control",
+            None,
+            "a file of people who are not in the released file",
+        ),
+        (synthetic and key, "synthetic rows belong to no record", "--key", key, "this option only without --synthetic"),
+    )
     # Measure before the file is read, which reduces free memory.
     free = free_memory()
     frame = read_table(path, delimiter=sniff_delimiter(path))
@@ -588,9 +621,46 @@ def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
     expected = f"some of {listed(given.values())}"
     with locating(path):
         refuse_first((not columns, "the file has no quasi-identifier", None, listed(frame.columns), expected))
-        file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
+        record = None if synthetic else _records_of(study, frame, key, path)
+        found = _read_columns(study, labels, record, columns)
+        played = None if record is None else ReleasedFile(study, record, found).play()
+    claims = pd.DataFrame(columns=CLAIMS)
+    if control is not None:
+        sensitive = sensitive or [name for name in key_columns(study.scenario.publisher.sensitive) if name in frame]
+        require_columns(frame, sensitive, path)
+        claims = claims_about_people(study, frame, found, sensitive, control, played)
     note = "the attribute counts as suppressed in every row"
-    return file.play(), tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
+    return played, claims, tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
+
+
+def _read_columns(
+    study: TablesStudy, labels: pd.DataFrame, record: Rows | None, columns: dict[str, str]
+) -> tuple[ReleasedColumn, ...]:
+    """Parse the cells of a released file.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    labels : DataFrame
+        Text of the file, one column per attribute.
+    record : ndarray of int, shape (n_rows,), optional
+        The record of each row; None for synthetic rows.
+    columns : dict of str to str
+        Column of the file that holds each attribute.
+
+    Raises
+    ------
+    InputError
+        If a cell cannot be parsed, or is impossible given the value of its record. The error names row and column.
+    """
+    scenario, found = study.scenario, list[ReleasedColumn]()
+    for place, hierarchy in enumerate(study.lattice.hierarchies):
+        name, renamed = hierarchy.attribute.name, scenario.attributes[hierarchy.attribute.name].values
+        own = None if record is None else study.lattice.codes[study.cell_of_record[record], place]
+        noise = scenario.noise_of(name) if name in columns else "exact"
+        cells = labels[name].rename(columns.get(name))
+        found.append(read_column(cells, noise, hierarchy, own, renamed, study.loaded.folder))
+    return tuple(found)
 
 
 def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: Path) -> Rows:
@@ -651,34 +721,6 @@ class ReleasedFile:
     study: TablesStudy
     record: Rows
     columns: tuple[ReleasedColumn, ...]
-
-    @classmethod
-    def read(cls, study: TablesStudy, labels: pd.DataFrame, record: Rows, columns: dict[str, str]) -> ReleasedFile:
-        """Parse the cells of a released file, and return a `ReleasedFile`.
-
-        Parameters
-        ----------
-        study : TablesStudy
-        labels : DataFrame
-            Text of the file, one column per attribute.
-        record : ndarray of int, shape (n_rows,)
-            The record of each row.
-        columns : dict of str to str
-            Column of the file that holds each attribute.
-
-        Raises
-        ------
-        InputError
-            If a cell cannot be parsed, or is impossible given the value of its record. The error names row and column.
-        """
-        scenario, found = study.scenario, list[ReleasedColumn]()
-        own = study.lattice.codes[study.cell_of_record[record]]
-        for hierarchy, codes in zip(study.lattice.hierarchies, own.T, strict=True):
-            name = hierarchy.attribute.name
-            noise = scenario.noise_of(name) if name in columns else "exact"
-            cells, renamed = labels[name].rename(columns.get(name)), scenario.attributes[name].values
-            found.append(read_column(cells, noise, hierarchy, codes, renamed, study.loaded.folder))
-        return cls(study, record, tuple(found))
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:

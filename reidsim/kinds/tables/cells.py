@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import refuse_first, refuse_rows, require_among
 from reidsim.core.files import data_file, require_memory
-from reidsim.core.numerics import log
 from reidsim.core.tables import numbers, read_table, sniff_delimiter
 from reidsim.kinds.tables.schema import Noise, NoiseSection
 from reidsim.linkage import noise as models
@@ -50,15 +49,6 @@ class ReleasedColumn(NamedTuple):
     number: Integers
     model: Floats
     levels: Integers
-
-    @property
-    def entropies(self) -> Floats:
-        """Entropy of the true value given each label if all values are equally probable, nats, shape (n_labels,).
-
-        For a set of values without noise, it is the logarithm of their number.
-        """
-        share = self.model / self.model.sum(axis=1, keepdims=True)
-        return np.asarray(-(share * log(np.where(share > 0, share, 1.0))).sum(axis=1))
 
 
 def read_column(
@@ -121,7 +111,8 @@ def read_column(
         model[is_suppressed] = 1.0
     else:
         read = [*map(CellReader(hierarchy, renamed).read, labels)]
-        expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
+        expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}; or a "
+        expected += f"model of noise ({where})"
         refuse(np.array([members is None for members in read])[number], "the cell cannot be read", expected=expected)
         members = np.array(read, dtype=np.bool_).reshape(len(read), attribute.size)
         sets, number_of = np.unique(members, axis=0, return_inverse=True)

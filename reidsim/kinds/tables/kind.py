@@ -271,11 +271,13 @@ class TablesKind(Kind):
         equilibria: Mapping[str, Equilibrium],
         path: Path | None = None,
         key: str | None = None,
+        *,
+        synthetic: bool = False,
     ) -> tuple[pd.DataFrame, dict[str, float]]:
         """Return the statistics of a released file and of the policies' releases; see `Kind.data_utility`."""
         if study.data_utility is None:
-            return super().data_utility(study, equilibria, path, key)
-        tables = {} if path is None else {path.name: utility_of_file(study, path, key)}
+            return super().data_utility(study, equilibria, path, key, synthetic=synthetic)
+        tables = {} if path is None else {path.name: utility_of_file(study, path, key, synthetic=synthetic)}
         measures = {} if path is None else measures_of(tables[path.name])
         tables |= {policy: statistics_of_release(study, policy, each) for policy, each in equilibria.items()}
         return pd.concat(tables, names=["policy"]).reset_index("policy").reset_index(drop=True), measures

@@ -1,0 +1,232 @@
+"""Claims about people from a released or synthetic file, compared with people who are not in the file.
+
+An adversary knows a person's quasi-identifiers. An identity claim names the person of a row. An attribute claim is the
+sensitive value with the highest posterior probability: the likelihoods of the rows, given the person, are added up by
+sensitive value. A membership claim says that the person is in the file. Its evidence is the ratio of two likelihoods of
+the file: one row, each with equal probability, comes from the person; or all rows come from other people. With
+likelihoods ``L_x(r)`` of row r given person x, it is the mean over rows of ``L_x(r)`` over its mean in a reference
+population. The claim is made if the ratio is above 1.
+
+For people who are not in the file (the control), attribute claims are right as often as the file's statistics allow,
+and every membership claim is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.core.errors import refuse_first
+from reidsim.core.tables import read_table, require_columns, sniff_delimiter
+from reidsim.games.outcomes import Equilibrium
+from reidsim.kinds.tables.cells import ReleasedColumn
+from reidsim.kinds.tables.release import attribute_labels, columns_of_release
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.likelihood import Candidates
+from reidsim.populations.population import Codes, distinct_rows
+from reidsim.releases.lattice import Floats
+
+COLUMNS = ("claim", "claims", "right", "success", "baseline", "advantage", "lower", "upper", "adversary_payoff", "pays")
+
+# Quantile of the normal distribution for intervals of 95 %; probabilities within the second fraction are equal.
+_Z, _EQUAL = 1.959963984540054, 1e-12
+
+
+def claims_about_people(
+    study: TablesStudy,
+    frame: pd.DataFrame,
+    columns: Sequence[ReleasedColumn],
+    sensitive: Sequence[str],
+    control: Path,
+    played: Equilibrium | None,
+) -> pd.DataFrame:
+    """Return the claims that a file allows, one row per kind of claim.
+
+    Equally many people of the original and of the control are tested. The reference of membership claims is the
+    scenario's population. Without a population, it is every second person of the control, and the others are tested. A
+    value of the control that no record has fits no row.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    frame : DataFrame
+        All columns of the released file, as text.
+    columns : sequence of ReleasedColumn
+        Its quasi-identifiers.
+    sensitive : sequence of str
+        Columns that the adversary infers.
+    control : Path
+        File of people who are not in the released file, with the columns of the original records.
+    played : Equilibrium, optional
+        Outcome of identity claims; None for synthetic files.
+
+    Returns
+    -------
+    DataFrame
+        ``claim`` (``identity``, ``attribute`` with the column, or ``membership``), ``claims`` (their number), ``right``
+        (number of right claims, in expectation if the adversary guesses), ``success`` (``right`` / ``claims``),
+        ``baseline`` (success without the person in the file: a guess among all people, the claims about the control, or
+        1/2), ``advantage`` (success less baseline) with its 95 % interval ``lower`` to ``upper`` (Newcombe 1998, from
+        Wilson intervals), ``adversary_payoff`` (per claim, in currency units, of the adversary who gains most) and
+        ``pays`` (whether it is above 0).
+
+    Raises
+    ------
+    InputError
+        If the control cannot be read, lacks a column, or has fewer than two people.
+    """
+    tested = _tested_people(study, control)
+    # The largest entry of a label is 1, as without noise; nobody with a value that no record has fits a label.
+    models = [np.pad(each.model / each.model.max(axis=1, keepdims=True), ((0, 0), (0, 1))) for each in columns]
+    rows, n = np.column_stack([each.number for each in columns]).astype(np.int32), len(tested.members)
+    found = []
+    if played is not None:
+        attacked, chance = played.attacked, 1.0 / study.linked_population.total
+        right = played.success_probability[attacked].sum()
+        found.append(_assessed(study, "identity", attacked.sum(), right, chance))
+    for name in sensitive:
+        require_columns(tested.control, [name], control)
+        originals = columns_of_release(study.loaded, {name: name})[name].astype("str")
+        truth = pd.concat([originals.iloc[tested.members], tested.control[name].iloc[tested.strangers]]).str.strip()
+        guesses = _right_guesses(rows, frame[name].str.strip(), truth, tested.codes, [each.T for each in models])
+        found.append(_assessed(study, f"attribute {name}", n, guesses[:n].sum(), guesses[n:].mean(), n))
+    claimed = _membership_ratios(rows, models, tested) > 1.0
+    found.append(_assessed(study, "membership", claimed.sum(), claimed[:n].sum(), 0.5))
+    return pd.DataFrame(found, columns=COLUMNS)
+
+
+class _TestedPeople(NamedTuple):
+    """People about whom claims are tested, and the reference of membership claims.
+
+    Attributes
+    ----------
+    control : DataFrame
+        All columns of the control, as text.
+    members, strangers : ndarray of int, shape (n,)
+        Tested records of the original, and tested rows of the control.
+    codes : ndarray of int32, shape (2 n, n_attributes)
+        Values of the members, then of the strangers. The code after the last stands for values that no record has.
+    reference : ndarray of int32, shape (n_cells, n_attributes)
+        Values of the people of the reference.
+    people : ndarray of float64, shape (n_cells,)
+        Number of people with these values.
+    """
+
+    control: pd.DataFrame
+    members: NDArray[np.intp]
+    strangers: NDArray[np.intp]
+    codes: Codes
+    reference: Codes
+    people: Floats
+
+
+def _tested_people(study: TablesStudy, path: Path) -> _TestedPeople:
+    """Read the control, and return the people who are tested, spread evenly over both files."""
+    scenario, domain = study.scenario, study.lattice.domain
+    control = read_table(path, delimiter=sniff_delimiter(path))
+    refuse_first((len(control) < 2, "too few people", None, len(control), "at least 2 people"), source=path)
+    labels = attribute_labels(control, scenario.columns, scenario.attributes, path)
+    found = np.column_stack([each.labels.get_indexer(pd.Index(labels[each.name])) for each in domain.attributes])
+    outside = np.where(found < 0, domain.shape, found).astype(np.int32)
+    rows, reference, people = np.arange(1, len(outside), 2), outside[::2], np.ones(len(outside[::2]))
+    if study.population is not None:
+        population = study.population.marginal(domain.names)
+        rows, reference = np.arange(len(outside)), population.cells
+        people = population.counts.astype(np.float64)
+    inside = study.lattice.codes[study.cell_of_record]
+    places = np.arange(min(len(inside), len(rows)))
+    members, strangers = (places * size // len(places) for size in (len(inside), len(rows)))
+    codes = np.concatenate([inside[members], outside[rows[strangers]]])
+    return _TestedPeople(control, members, rows[strangers], codes, reference, people)
+
+
+def _membership_ratios(rows: Codes, models: Sequence[Floats], tested: _TestedPeople) -> Floats:
+    """Return the likelihood ratio of membership of each tested person, shape (2 n,); see the module.
+
+    Parameters
+    ----------
+    rows : ndarray of int32, shape (n_rows, n_attributes)
+        Numbers of the labels of each row.
+    models : sequence of ndarray of float64, shape (n_labels, n_values + 1)
+        Models of the columns, with largest entries of 1.
+    tested : _TestedPeople
+    """
+    first, kind = distinct_rows([*rows.T], len(rows))
+    total = Candidates(tested.reference, tested.people).match(rows[first], models).total
+    # A row that nobody of the reference fits counts as a row that one person fits.
+    usual = np.maximum(total, 1.0) / tested.people.sum()
+    weighted = Candidates(rows[first], np.bincount(kind) / usual)
+    return weighted.match(tested.codes, [each.T for each in models]).total / len(rows)
+
+
+def _right_guesses(
+    rows: Codes, sensitive: pd.Series[str], truth: pd.Series[str], persons: Codes, given: Sequence[Floats]
+) -> Floats:
+    """Return the chance that the guess of each person's sensitive value is right, shape (n_persons,).
+
+    The guess is one of the most probable values, at random. It is the most frequent value of the file for a person whom
+    no row fits.
+
+    Parameters
+    ----------
+    rows : ndarray of int32, shape (n_rows, n_attributes)
+        Numbers of the labels of each row.
+    sensitive, truth : Series of str, shape (n_rows,) and (n_persons,)
+        Sensitive value of each row, and true value of each person.
+    persons : ndarray of int32, shape (n_persons, n_attributes)
+        Codes of the persons' quasi-identifiers.
+    given : sequence of ndarray of float64, shape (n_values, n_labels)
+        Probability of each label, by value.
+    """
+    value_of_row, values = pd.factorize(sensitive)
+    weights = np.empty((len(values), len(persons)))
+    for value in range(len(values)):
+        own = rows[value_of_row == value]
+        weights[value] = Candidates(own, np.ones(len(own))).match(persons, given).total
+    weights[:, weights.sum(axis=0) <= 0] = np.bincount(value_of_row)[:, None]
+    best = weights >= weights.max(axis=0) * (1 - _EQUAL)
+    code = values.get_indexer(pd.Index(truth))
+    return np.where(code >= 0, best[code, np.arange(len(persons))] / best.sum(axis=0), 0.0)
+
+
+def _assessed(
+    study: TablesStudy, name: str, claims: int, right: float, baseline: float, n_baseline: int = 0
+) -> dict[str, Any]:
+    """Return a row of the table of claims.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    name : str
+        Kind of claim.
+    claims, right : float
+        Number of claims, and of right claims.
+    baseline : float
+        Success probability without the person in the file.
+    n_baseline : int
+        Number of claims about the control from which it is estimated; 0 if it is exact.
+    """
+    success = right / claims if claims else np.nan
+    low, high = _wilson(success, claims)
+    least, most = _wilson(baseline, n_baseline) if n_baseline else (baseline, baseline)
+    advantage = success - baseline
+    amounts = (each.gain_and_cost(each.prices) for each in study.each.values())
+    payoff = max(float(np.mean(gain) * success - np.mean(cost)) for gain, cost in amounts)
+    lower = advantage - np.hypot(success - low, most - baseline)
+    upper = advantage + np.hypot(high - success, baseline - least)
+    row = (name, int(claims), float(right), success, baseline, advantage, lower, upper, payoff, payoff > 0)
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def _wilson(share: float, n: int) -> tuple[float, float]:
+    """Return the Wilson interval (95 %) of a share of n trials; NaN without trials."""
+    if n == 0:
+        return np.nan, np.nan
+    middle = share + _Z**2 / (2 * n)
+    half = _Z * np.sqrt(share * (1 - share) / n + (_Z / (2 * n)) ** 2)
+    return (middle - half) / (1 + _Z**2 / n), (middle + half) / (1 + _Z**2 / n)

@@ -1,0 +1,195 @@
+"""Claims about people from scored files, against sums over all rows, and on files with known answers."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+from tiers import examples
+
+import reidsim
+from reidsim.core.errors import InputError
+
+GAIN, COST = 300, 40
+COLUMNS = ["age", "town", "job"]
+
+
+def drawn(rng, n, values=4):
+    return pd.DataFrame({name: rng.integers(10, 10 + values, n).astype(str) for name in COLUMNS})
+
+
+def scenario_of(people, noise="exact", cost=COST, **more):
+    return reidsim.Scenario.from_frames(
+        people,
+        hierarchies={"age": "suppress", "town": "suppress"},
+        economics={"benefit": 100, "loss": 300, "gain": GAIN, "cost": cost},
+        policies=["no-protection"],
+    ).with_(noise=noise, **more)
+
+
+def by_hand(people, control, rows, keep, reference):
+    """Return, by claim, the numbers of claims and of right claims about members and strangers.
+
+    Values are kept with probability `keep`, or drawn from the values of the rows.
+    """
+    shares = {name: Counter(rows[name]) for name in COLUMNS[:2]}
+
+    def likelihood(row, person):
+        found = 1.0
+        for name in COLUMNS[:2]:
+            of_value = {
+                value: keep * (row[name] == value) + (1 - keep) * shares[name][row[name]] / len(rows)
+                for value in set(people[name])
+            }
+            # A value that no record has fits no label.
+            found *= of_value.get(person[name], 0.0) / max(of_value.values())
+        return found
+
+    def rights(persons):
+        guessed, member = [], []
+        for _, person in persons.iterrows():
+            each = np.array([likelihood(row, person) for _, row in rows.iterrows()])
+            weights = {job: each[rows["job"].to_numpy() == job].sum() for job in set(rows["job"])}
+            weights = weights if each.sum() > 0 else Counter(rows["job"])
+            best = [job for job, weight in weights.items() if weight >= max(weights.values()) * (1 - 1e-12)]
+            guessed.append((person["job"] in best) / len(best))
+            usual = [
+                max(sum(likelihood(row, other) for _, other in reference.iterrows()), 1.0) / len(reference)
+                for _, row in rows.iterrows()
+            ]
+            member.append(np.mean(each / usual) > 1)
+        return np.array(guessed), np.array(member)
+
+    n = min(len(people), len(control))
+    members = people.iloc[np.arange(n) * len(people) // n]
+    strangers = control.iloc[np.arange(n) * len(control) // n]
+    (guessed, member), (other_guesses, other_members) = rights(members), rights(strangers)
+    return {
+        "attribute job": (n, guessed.sum(), other_guesses.mean()),
+        "membership": (member.sum() + other_members.sum(), member.sum(), 0.5),
+    }
+
+
+@examples(30, fast=5)
+@given(st.integers(0, 10_000), st.booleans(), st.booleans())
+def test_claims_equal_the_sums_over_all_rows(seed, is_noisy, has_population):
+    rng = np.random.default_rng(seed)
+    people, control, rows = drawn(rng, rng.integers(4, 9)), drawn(rng, rng.integers(4, 9), values=5), drawn(rng, 8)
+    rows = rows[rows["age"].isin(people["age"]) & rows["town"].isin(people["town"])]
+    if rows.empty:
+        return
+    scenario = scenario_of(people, {name: {"keep": 0.6} for name in ("age", "town")} if is_noisy else "exact")
+    reference, tested = control.iloc[::2], control.iloc[1::2]
+    if has_population:
+        # Every combination of values of the records, so that these are all values of the population.
+        whole = pd.concat([people, people.assign(town=np.roll(people["town"], 1))])
+        scenario, reference, tested = scenario.with_(population=whole[COLUMNS[:2]]), whole, control
+    found = scenario.score(rows, control=control, sensitive=["job"], synthetic=True)
+    assert found.records.empty
+    assert list(found.summary.index) == ["no-protection"]
+    expected = by_hand(people, tested, rows, 0.6 if is_noisy else 1.0, reference)
+    assert list(found.claims["claim"]) == list(expected)
+    for _, row in found.claims.iterrows():
+        claims, right, baseline = expected[row["claim"]]
+        assert row["claims"] == claims
+        assert row["right"] == pytest.approx(right)
+        assert row["baseline"] == pytest.approx(baseline)
+        if claims:
+            assert row["success"] == pytest.approx(right / claims)
+            assert row["advantage"] == pytest.approx(right / claims - baseline)
+            assert row["adversary_payoff"] == pytest.approx(GAIN * right / claims - COST)
+            assert row["pays"] == (GAIN * right / claims > COST)
+            assert row["lower"] <= row["advantage"] <= row["upper"]
+
+
+def test_intervals_are_those_of_wilson_and_newcombe():
+    rng = np.random.default_rng(4)
+    people, control = drawn(rng, 60, 8), drawn(rng, 60, 8)
+    claims = scenario_of(people).score(people, control=control, sensitive=["job"]).claims.set_index("claim")
+    member, job = claims.loc["membership"], claims.loc["attribute job"]
+    wilson = np.array(proportion_confint(member["right"], member["claims"], method="wilson"))
+    np.testing.assert_allclose((member["lower"], member["upper"]), wilson - 0.5, atol=1e-12)
+    others = job["baseline"] * job["claims"]
+    newcombe = confint_proportions_2indep(
+        job["right"], job["claims"], others, job["claims"], method="newcomb", compare="diff"
+    )
+    np.testing.assert_allclose((job["lower"], job["upper"]), newcombe, atol=1e-9)
+
+
+def test_a_copy_is_worse_for_members_and_unrelated_rows_are_not():
+    rng = np.random.default_rng(7)
+    people, control, fresh = (drawn(rng, 2000, 30) for _ in range(3))
+    for name in COLUMNS:
+        # Every value occurs among the records.
+        people.loc[:29, name] = [str(value) for value in range(10, 40)]
+    score = scenario_of(people).score
+    copy, unrelated = (
+        score(rows, control=control, sensitive=["job"], synthetic=True).claims.set_index("claim")
+        for rows in (people.sample(frac=1, random_state=1), fresh)
+    )
+    assert (copy["lower"] > 0.05).all()
+    assert (unrelated["lower"] < 0).all()
+    assert (unrelated["upper"] > 0).all()
+
+
+def test_identity_claims_are_the_attacks_on_the_records():
+    rng = np.random.default_rng(3)
+    people, control = drawn(rng, 100, 8), drawn(rng, 40, 8)
+    result = scenario_of(people, cost=200).score(people, control=control)
+    attacked = result.records["attacked"]
+    assert 0 < attacked.sum() < len(people)
+    row = result.claims.set_index("claim").loc["identity"]
+    assert row["claims"] == attacked.sum()
+    assert row["right"] == pytest.approx(result.records.loc[attacked, "success_probability"].sum())
+    assert row["baseline"] == pytest.approx(1 / len(people))
+    assert row["adversary_payoff"] == pytest.approx(result.records.loc[attacked, "adversary_payoff"].mean())
+    assert list(result.claims["claim"]) == ["identity", "membership"]
+    nobody = scenario_of(people, cost=301).score(people, control=control).claims.set_index("claim").loc["identity"]
+    assert nobody["claims"] == 0
+    assert np.isnan(nobody["success"])
+    assert not nobody["pays"]
+
+
+def test_claims_are_printed_and_stored(tmp_path, monkeypatch, reidsim_):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    people, control = drawn(rng, 40), drawn(rng, 40)
+    people.to_csv("people.csv", index=False)
+    control.to_csv("others.csv", index=False)
+    Path("town.toml").write_text(
+        '[release]\npath = "people.csv"\n[attributes.age]\nhierarchy = { rule = "suppress" }\n'
+        '[attributes.town]\nhierarchy = { rule = "suppress" }\n[economics]\nbenefit = 100\nloss = 300\ncost = 40\n'
+        '[adversary]\nrisk = "prosecutor"\n[publisher]\npolicies = ["no-protection"]\n'
+    )
+    options = ("--scenario", "town.toml", "--synthetic", "--control", "others.csv", "--sensitive", "job", "-o", "out")
+    code, out, err = reidsim_("score", "people.csv", *options)
+    assert code == 0, err
+    assert "membership" in out
+    expected = scenario_of(people).score("people.csv", control="others.csv", sensitive=["job"], synthetic=True)
+    pd.testing.assert_frame_equal(reidsim.load_result("out").claims, expected.claims)
+    code, out, err = reidsim_("score", "people.csv", "--scenario", "town.toml", "--synthetic")
+    assert code == 2
+    assert "--control: synthetic rows need a control" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "noise", "says"),
+    [
+        ({"synthetic": True}, "exact", "control: synthetic rows need a control"),
+        ({"synthetic": True, "control": True, "key": "age"}, "exact", "key: synthetic rows belong to no record"),
+        ({"synthetic": True, "control": True}, "estimated", "noise.age: a model can be estimated only from rows that"),
+        ({"control": True, "sensitive": ["income"]}, "exact", "column 'income': column missing"),
+        ({"control": pd.DataFrame({"age": ["10"], "town": ["10"]})}, "exact", "argument 'control': too few people"),
+        ({"control": pd.DataFrame({"age": ["10", "11"]})}, "exact", "argument 'control': column 'town'"),
+    ],
+)
+def test_impossible_claims_are_refused(options, noise, says):
+    rng = np.random.default_rng(5)
+    people = drawn(rng, 40)
+    options = {**options, "control": drawn(rng, 20)} if options.get("control") is True else options
+    with pytest.raises(InputError, match=says):
+        scenario_of(people, noise).score(people, **options)
