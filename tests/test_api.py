@@ -72,7 +72,7 @@ VERBS = {
     "switch": (*LOADED, reidsim.Scenario.switch, Result.save),
     "attributes": (*LOADED, reidsim.Scenario.attributes, Result.save),
     "cross-play": (*LOADED, reidsim.Scenario.cross_play),
-    "score": (reidsim.score, Result.save),
+    "score": (reidsim.score, reidsim.Scenario.score, Result.save),
     "populate": (reidsim.populate,),
     "describe": (reidsim.describe,),
     "explain": (reidsim.explain,),
