@@ -313,7 +313,9 @@ def _mean(attribute: str, outcome: Equilibrium, weights: Weights) -> float:
 
 
 def _share(intensity: float, outcome: Equilibrium, weights: Weights) -> float:
-    return float(np.average(outcome.generalization_intensity == intensity, weights=weights))
+    found = outcome.generalization_intensity
+    # Perturbed records have no intensity.
+    return float(np.average(np.where(np.isnan(found), np.nan, found == intensity), weights=weights))
 
 
 def _risk_if_attacked(outcome: Equilibrium, weights: Weights) -> float:

@@ -308,11 +308,12 @@ def switch_table(result: SwitchResult) -> Table:
 
 def claims_tables(result: ScoreResult) -> list[Table]:
     """Return the terminal table of the claims about people from a scored file; empty if there are none."""
-    columns = ("claim", "claims", "right", "baseline", "advantage", "95 % interval", "payoff per claim")
-    caption = "right: share of right claims; baseline: without the person in the file"
+    columns = ("claim", "claims", "right", "baseline", "right - baseline", "payoff")
+    caption = "right: share of right claims; baseline: without the person in the file\n"
+    caption += "difference: 95 % interval; payoff of the adversary per claim"
     rows = []
     for row in result.claims.to_dict("records"):
-        shares = [f"{row[name]:.4f}" for name in ("success", "baseline", "advantage")]
+        shares = [f"{row[name]:.4f}" for name in ("success", "baseline")]
         interval = f"{row['lower']:.4f} to {row['upper']:.4f}"
         rows.append([str(row["claim"]), number_text(row["claims"]), *shares, interval, _money(row["adversary_payoff"])])
     return [titled_table(f"Claims about people from {result.file}", columns, caption, rows=rows)] if rows else []

@@ -140,6 +140,7 @@ def test_posterior_equals_the_sum_over_all_people(tmp_path_factory, seed, kind):
     believed, success, utility = expected.T
     attacked = LOSS * believed > COST * (1 + 1e-9)
     records = result.records
+    assert result.summary.iloc[0][["generalization_intensity", "share_unchanged", "share_suppressed"]].isna().all()
     np.testing.assert_array_equal(records["attacked"], attacked)
     np.testing.assert_allclose(records["utility"], utility, atol=1e-9)
     np.testing.assert_allclose(records["success_probability"][attacked], success[attacked], atol=1e-9)

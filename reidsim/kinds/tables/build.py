@@ -755,7 +755,9 @@ class ReleasedFile:
         if self.is_of_hierarchies.all():
             found = evaluate(own.truth, Choice(covering, "given", none, exact=False))
         else:
-            space = _as_released(utility, study.lattice.generalization_intensity(covering))
+            is_perturbed = any((column.levels[1] < 0).any() for column in self.columns)
+            intensity = study.lattice.generalization_intensity(covering)
+            space = _as_released(utility, np.where(is_perturbed, np.nan, intensity))
             found = self._evaluate(own, space, keys)
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
@@ -866,8 +868,10 @@ class ReleasedFile:
                 # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
                 by_level = lattice.losses[place][np.maximum(levels, 0), values]
                 loss += np.where(levels >= 0, by_level, column.entropies[rows[:, place]] / whole)
-        around = np.column_stack([column.levels[1][rows[:, place]] for place, column in enumerate(self.columns)])
-        return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), around @ np.array(lattice.strides, dtype=np.int64)
+        lowest = [np.maximum(column.levels[1], 0)[rows[:, place]] for place, column in enumerate(self.columns)]
+        return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), np.stack(lowest, axis=1) @ np.array(
+            lattice.strides, dtype=np.int64
+        )
 
 
 def _as_released(utility: Floats, intensity: Floats) -> StrategySpace:

@@ -42,8 +42,8 @@ class ReleasedColumn(NamedTuple):
         Probability of each label given each true value, up to a factor per label.
     levels : ndarray of int64, shape (2, n_labels)
         Hierarchy levels of the labels. In the first row, the lowest level at which the label equals a group of the
-        hierarchy, or -1 with noise and for other sets. In the second row, the lowest level at which one group contains
-        all values of the label, or the highest level if none does; 0 for labels that are not sets of values.
+        hierarchy, or -1 for other sets. In the second row, the lowest level at which one group contains all values of
+        the label, or the highest level if none does. With noise, both are -1.
     """
 
     number: Integers
@@ -85,7 +85,7 @@ def read_column(
     attribute, where = hierarchy.attribute, f"noise.{hierarchy.attribute.name}"
     number, labels = pd.factorize(cells.str.strip())
     require_memory(len(labels) * attribute.size * _OF_ENTRY, "too many labels for memory", where=str(cells.name))
-    levels = np.array([[-1], [0]]).repeat(len(labels), axis=1)
+    levels = np.full((2, len(labels)), -1)
     section = noise if isinstance(noise, NoiseSection) else NoiseSection.model_construct()
     refuse = partial(refuse_rows, column=cells.name, found=cells)
     if noise == "unknown":
@@ -120,7 +120,7 @@ def read_column(
         if section.keep is not None:
             # Each value of a set counts as equally frequent. A set is drawn if one of its values is drawn.
             shares = (np.bincount(number) / len(number) / model.sum(axis=1)) @ model
-            model, levels[0] = model @ models.replaced(section.keep, shares), -1
+            model, levels = model @ models.replaced(section.keep, shares), np.full_like(levels, -1)
     if own is not None:
         stray = model[number, own] <= 0
         value = attribute.categories[own[stray.argmax()]]
