@@ -403,7 +403,7 @@ def score(
         interrupts.stop_if_interrupted()
         result.save(folder)
     units = counted_units(result.manifest["content"])
-    title = f"{file.name} as a policy of {loaded.name}"
+    title = f"policies of {loaded.name}" if synthetic else f"{file.name} as a policy of {loaded.name}"
     tables = summary_tables(result.summary, title, result.measures.values(), units=units)
     arguments.print_results(result, tables, below=claims_tables(result))
     arguments.tell_results(result, folder)
