@@ -21,7 +21,7 @@ from reidsim.releases.records import read_adult
 
 QUASI, SECRET = ["age", "sex", "race", "education", "marital-status", "occupation"], "income"
 RISKS = ("singling out", "linkability", "inference")
-ATTACKS = 2000
+ATTACKS = 500
 
 # Runs where Anonymeter is installed: reads the tables in a folder, writes risks with their intervals.
 ANONYMETER = """
@@ -39,7 +39,7 @@ for name, table in tables.items():
     np.random.seed(0)
     common = {"ori": original, "syn": table, "control": control, "n_attacks": attacks}
     evaluators = {
-        "singling out": SinglingOutEvaluator(**common, n_cols=len(quasi), seed=0),
+        "singling out": SinglingOutEvaluator(**common, n_cols=len(quasi), max_attempts=20_000, seed=0),
         "linkability": LinkabilityEvaluator(**common, aux_cols=(quasi[::2], quasi[1::2]), n_neighbors=1),
         "inference": InferenceEvaluator(**common, aux_cols=quasi, secret=secret),
     }
@@ -48,6 +48,7 @@ for name, table in tables.items():
         evaluator.evaluate(**({"mode": "multivariate"} if risk == "singling out" else {"n_jobs": 1}))
         found = evaluator.risk(confidence_level=0.95)
         risks[name][risk] = [found.value, *found.ci]
+        print(name, risk, *found.ci, file=sys.stderr, flush=True)
 print(json.dumps(risks))
 """
 
@@ -109,7 +110,7 @@ def main() -> None:
     parser.add_argument("records", type=Path)
     parser.add_argument("others", type=Path)
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("-n", type=int, default=5000)
+    parser.add_argument("-n", type=int, default=2000)
     options = parser.parse_args()
     original, control = (
         read_adult(path).sample(options.n, random_state=0)[[*QUASI, SECRET]].reset_index(drop=True)
@@ -124,7 +125,7 @@ def main() -> None:
             age = table["age"].replace(r"\[(\d)0, .*", r"\g<1>5", regex=True)
             table.assign(age=age).to_csv(Path(folder, f"{name}.csv"), index=False)
         command = [options.python, "-c", ANONYMETER, folder, str(ATTACKS)]
-        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+        printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
         found = json.loads(printed.splitlines()[-1])
     print("| file | identity | attribute | membership | singling out | linkability | inference |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
