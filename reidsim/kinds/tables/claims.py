@@ -5,7 +5,7 @@ sensitive value with the highest posterior probability: the likelihoods of the r
 sensitive value. A membership claim says that the person is in the file. Its evidence is the ratio of two likelihoods of
 the file: one row, each with equal probability, comes from the person; or all rows come from other people. With
 likelihoods ``L_x(r)`` of row r given person x, it is the mean over rows of ``L_x(r)`` over its mean in a reference
-population. The claim is made if the ratio is above 1.
+population. The claim is made if the ratio is above 1: if the file makes membership more probable.
 
 For people who are not in the file (the control), attribute claims are right as often as the file's statistics allow,
 and every membership claim is wrong.
@@ -158,8 +158,12 @@ def _membership_ratios(rows: Codes, models: Sequence[Floats], tested: _TestedPeo
     """
     first, kind = distinct_rows([*rows.T], len(rows))
     total = Candidates(tested.reference, tested.people).match(rows[first], models).total
-    # A row that nobody of the reference fits counts as a row that one person fits.
-    usual = np.maximum(total, 1.0) / tested.people.sum()
+    # The reference has one person more, with independent values: other people may fit a row that nobody of it fits.
+    independent = np.ones(len(first))
+    for model, label, value in zip(models, rows[first].T, tested.reference.T, strict=True):
+        shares = np.bincount(value, tested.people, model.shape[1]) + 1.0
+        independent *= (model @ (shares / shares.sum()))[label]
+    usual = (total + independent) / (tested.people.sum() + 1.0)
     weighted = Candidates(rows[first], np.bincount(kind) / usual)
     return weighted.match(tested.codes, [each.T for each in models]).total / len(rows)
 
