@@ -112,4 +112,4 @@ def information_loss(model: Floats) -> Floats:
     of m of n values without noise, it is log m / log n (Wan et al. 2015, Eqs. 1 to 3). A column with a single value has
     no loss.
     """
-    return entropies(model) / np.log(max(model.shape[1], 2))
+    return np.asarray(entropies(model) / np.log(max(model.shape[1], 2)))

@@ -42,6 +42,7 @@ from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, polic
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import SampledPeople, people_fitting
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
+from reidsim.linkage.noise import entropies
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
@@ -867,7 +868,7 @@ class ReleasedFile:
                 levels, values = column.levels[0][rows[:, place]], lattice.codes[cells, place]
                 # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
                 by_level = lattice.losses[place][np.maximum(levels, 0), values]
-                loss += np.where(levels >= 0, by_level, column.entropies[rows[:, place]] / whole)
+                loss += np.where(levels >= 0, by_level, entropies(column.model)[rows[:, place]] / whole)
         lowest = [np.maximum(column.levels[1], 0)[rows[:, place]] for place, column in enumerate(self.columns)]
         return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), np.stack(lowest, axis=1) @ np.array(
             lattice.strides, dtype=np.int64
