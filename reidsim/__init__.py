@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from reidsim.drafts.preview import preview as preview
     from reidsim.engine.batch.runner import rerun as rerun
     from reidsim.engine.mesa_model import model as model
+    from reidsim.engine.red_team import attack as attack
     from reidsim.engine.results import RunResult as RunResult
     from reidsim.engine.scenario import Scenario as Scenario
     from reidsim.engine.scenario import cross_play as cross_play
@@ -93,6 +94,7 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 _PUBLIC = {
     "reidsim.engine.scenario": "run run_batch cross_play stress score Scenario",
     "reidsim.engine.mesa_model": "model",
+    "reidsim.engine.red_team": "attack",
     "reidsim.reports.python": "load_result new plot report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe explain",

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 from reidsim.commands.arguments import QuietOption, VerboseOption, print_warnings, typer_command
 from reidsim.commands.data import apply, describe, desk, list_, new, populate, report, schema, serve, share, show
-from reidsim.commands.studies import attributes, check, cross_play, explain, rerun, run, score, stress, switch
+from reidsim.commands.studies import attack, attributes, check, cross_play, explain, rerun, run, score, stress, switch
 from reidsim.core import interrupts
 from reidsim.core.errors import InputError
 from reidsim.core.terminal import echo, set_verbosity
@@ -53,7 +53,7 @@ app = typer.Typer(
 _GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Start": (desk, new, check, run, serve, list_, show),
     "Results": (report, share, apply, rerun),
-    "Studies": (stress, switch, attributes, cross_play, score),
+    "Studies": (stress, switch, attributes, cross_play, score, attack),
     "Data": (populate, describe, explain, schema),
 }
 

@@ -409,6 +409,61 @@ def score(
     arguments.tell_results(result, folder)
 
 
+def attack(
+    file: Path,
+    register: Annotated[Path, typer.Option()],
+    truth: Path | None = None,
+    id_: str | None = None,
+    person: str | None = None,
+    gain: Annotated[float | None, typer.Option(min=0.0)] = None,
+    cost: Annotated[float | None, typer.Option(min=0.0)] = None,
+    scenario: str | None = None,
+    output: arguments.ResultsOption = None,
+    seed: arguments.SeedOption = None,
+    allow_code: arguments.AllowCodeOption = False,
+) -> None:
+    """Link a released file to a register of people with Splink.
+
+    The claims that pay are compared with the prediction of the game. It requires `pip install 'reidsim[attack]'`.
+
+    Example: reidsim attack shared.csv --register people.csv --id name --gain 300 --cost 4
+
+    Example: reidsim attack shared.csv --register people.csv --scenario my.toml --truth key.csv
+
+    Parameters
+    ----------
+    file : FILE
+        Released file, written by reidsim or any other program.
+    register : FILE
+        File of people with their values, in columns of the same names.
+    truth : FILE
+        File with the person of each row of FILE, in a column `person` or with the name of option --id.
+    id_ : COLUMN
+        Column of the register that identifies a person (default: each row is another person).
+    person : COLUMN
+        Column of FILE that links the rows of a person (default: rows are attacked one by one).
+    gain : AMOUNT
+        Gain of a correct claim (default: the scenario's).
+    cost : AMOUNT
+        Cost of a claim (default: the scenario's).
+    scenario : SCENARIO
+        Scenario whose hierarchies, column names, gain and cost are used.
+    """
+    loaded = None if scenario is None else arguments.Changes(allow_code=allow_code).load(scenario)
+    with arguments.waiting(f"reading {file}") as progress:
+        from reidsim.engine.red_team import attack_files
+        from reidsim.reports.python import illustrate
+        from reidsim.reports.study_tables import attack_tables
+
+        folder = arguments.results_folder(output, f"{file.stem}-attack")
+        files = {"file": file, "register": register, "truth": truth}
+        result = attack_files(files, loaded, key=id_, person=person, gain=gain, cost=cost, seed=seed, progress=progress)
+        interrupts.stop_if_interrupted()
+        result.save(folder, illustrate=illustrate)
+    arguments.print_results(result, attack_tables(result))
+    arguments.tell_results(result, folder)
+
+
 def cross_play(
     scenario: arguments.ScenarioArgument,
     changes: arguments.Changes,

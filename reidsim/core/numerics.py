@@ -61,6 +61,7 @@ _STREAMS = (
     "participation",
     "data-utility",
     "perturbation",
+    "claims",
 )
 
 # numba's type annotations lack the option and the function.

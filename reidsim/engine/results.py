@@ -202,6 +202,11 @@ def next_free_folder(parent: Path, name: str) -> Path:
     return next(path for number in itertools.count(1) if not (path := parent / f"{name}-{number:03d}").exists())
 
 
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that determine results, by name."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in _RECORDED_VERSIONS}}
+
+
 def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of a results folder.
 
@@ -219,7 +224,7 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
         "seed": loaded.scenario.seed,
         "content": content,
         "origins": loaded.origins,
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _RECORDED_VERSIONS}},
+        "versions": versions(),
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
         # A reader of the manifest may not have, or not trust, the user's module that defines the kind or a measure.

@@ -716,6 +716,30 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
     return figure
 
 
+def reliability_diagram(reliability: pd.DataFrame) -> Figure:
+    """Draw the share of correct claims over their probability, with 95 % intervals.
+
+    Parameters
+    ----------
+    reliability : DataFrame
+        Classes of claims; see `reidsim.engine.red_team.AttackResult`.
+    """
+    names = {"predicted": "Predicted by the game", "probability": "Posterior of the attack"}
+    look = style.looks([*names])
+    figure, [[axes]] = style.new_figure(1, 1, panel=(4.8, 4.2))
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
+    handles = []
+    for estimate, label in names.items():
+        rows, own = reliability[reliability["estimate"] == estimate], look[estimate]
+        around = (rows["precision"] - rows["precision_low"], rows["precision_high"] - rows["precision"])
+        axes.errorbar(rows["mean"], rows["precision"], np.abs(around), fmt="none", ecolor=own.colour, elinewidth=0.8)
+        handles += style.draw_line(axes, rows["mean"], rows["precision"], own, label)
+    axes.set(xlim=(0, 1.02), ylim=(0, 1.02))
+    style.label_axes(axes, x="Mean probability of the claims", y="Share of correct claims", numbers="xy")
+    style.legend_below(figure, handles, columns=2)
+    return figure
+
+
 def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, own: float) -> Figure:
     """Draw payoffs against a payoff parameter, over bands of the best policy.
 

@@ -31,6 +31,7 @@ from reidsim.drafts.roles import with_roles
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.engine.red_team import AttackResult
 from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, without_folder, write_results
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
@@ -51,7 +52,10 @@ from reidsim.reports.writer import render
 from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
 from reidsim.scenarios.scenario import InMemory, anchored
 
-_RESULTS = (RunResult, BatchResult, CrossPlayResult, StressResult, SwitchResult, AttributesResult, ScoreResult)
+_RESULTS = (
+    *(RunResult, BatchResult, CrossPlayResult, StressResult),
+    *(SwitchResult, AttributesResult, ScoreResult, AttackResult),
+)
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:
@@ -96,6 +100,9 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     elif isinstance(result, ScoreResult):
         yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures.values())
         yield from studies.risk_utility_maps(result.summary)
+    elif isinstance(result, AttackResult):
+        if len(result.reliability):
+            yield "reliability", studies.reliability_diagram(result.reliability)
     elif isinstance(result, BatchResult):
         swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
         yield from studies.sweep_figures(result) if swept is None else swept

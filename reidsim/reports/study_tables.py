@@ -1,4 +1,4 @@
-"""Lay out the results of the commands `stress`, `switch`, `attributes` and `cross-play`."""
+"""Lay out the results of the commands `stress`, `switch`, `attributes`, `attack` and `cross-play`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from reidsim.drafts.draft import COLUMNS_FILE, Draft, in_a_line
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.cross_play import BEST, MAXIMIN, MINIMAX_REGRET, WORST, CrossPlayResult
+from reidsim.engine.red_team import AttackResult
 from reidsim.engine.results import measures_in_manifest
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
@@ -360,6 +361,35 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
             rows.append([label, *(text for of, found in by_measure for text in (of.text(found[0][column]), ""))])
         caption = "shares of the difference between all columns and none"
         yield titled_table(f"{result.name}: {policy}", columns, caption, rows=rows)
+
+
+def attack_tables(result: AttackResult) -> Iterator[Table]:
+    """Yield terminal tables of an attack: its outcome, and precision by threshold."""
+    own = result.summary.iloc[0]
+    intervals = {
+        "Correct claims, predicted": ("predicted", "{:,.1f}", "{:,.0f}"),
+        "Payoff, predicted": ("payoff_predicted", "{:,.2f}", "{:,.2f}"),
+        "Precision": ("precision", "{:.3f}", "{:.3f}"),
+    }
+    singles = {
+        "Rows": ("rows", "{:,}"),
+        "People in the register": ("people", "{:,}"),
+        "Claims": ("claims", "{:,}"),
+        "Correct claims": ("correct", "{:,}"),
+        "Payoff": ("payoff", "{:,.2f}"),
+        "Brier score of the prediction": ("brier_predicted", "{:.4f}"),
+        "Brier score of the attack": ("brier_probability", "{:.4f}"),
+    }
+    rows = [[label, form.format(own[name]), ""] for label, (name, form) in singles.items() if name in own]
+    for label, (name, form, end) in intervals.items():
+        if name in own:
+            rows.append(
+                [label, form.format(own[name]), " to ".join(end.format(own[f"{name}_{at}"]) for at in ("low", "high"))]
+            )
+    yield titled_table(f"Attack on {own['file']}", ("", "", "95 % interval"), rows=rows)
+    layout = "from probability {threshold:.2f} | claims {claims:,} | predicted {predicted:.3f}"
+    layout += " | correct {correct:,} | precision {precision:.3f}" if "correct" in own else ""
+    yield table_of("Precision by threshold", result.thresholds, layout)
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:

@@ -1,0 +1,483 @@
+"""Attack a written file with a record-linkage engine, and compare the attack with the game's prediction.
+
+The prediction is the posterior probability of `reidsim.linkage.likelihood`: without noise, one over the number of
+people who fit the row. The attack is a linkage with Splink, which has no access to the prediction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+from reidsim.core.errors import InputError, listed, refuse_first, refuse_rows
+from reidsim.core.numerics import random_stream
+from reidsim.core.tables import as_file, coded, read_coded_table, require_columns, sniff_delimiter
+from reidsim.core.wording import counted
+from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_of, versions
+from reidsim.linkage.likelihood import Candidates, joint_likelihood
+from reidsim.linkage.noise import unknown
+from reidsim.linkage.people import RowSets
+from reidsim.linkage.record_linkage import LinkedColumn, Sides, link
+from reidsim.linkage.totals import successes
+from reidsim.populations.population import Attribute, Counts, distinct_rows
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.records import CellReader, Members
+from reidsim.scenarios.adversary_schema import economics_of
+from reidsim.scenarios.kind import Progress, kind_of
+from reidsim.scenarios.scenario import Scenario
+
+# The three probabilities of a claim: the game's, the attack's, and the match probability of Splink.
+ESTIMATES = ("predicted", "probability", "match_probability")
+# Errors of a column are considered for rows that at most this number of people fit in the other columns. With more, a
+# claim has a probability below 1/50.
+_MOST_BESIDE_ERRORS = 50
+# A row that more people fit adds little to the other rows of its person.
+_MOST_OF_LINKED_ROWS = 1000
+# Largest number of edits between a cell that fits no value and the values that it stands for.
+_MOST_EDITS = 2
+_THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+_MISSING = ("", "NA")
+_NORMAL = 1.959963984540054  # quantile 0.975
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttackResult(Result):
+    """Claims of an attack on a file; see `Result` for further parameters.
+
+    Intervals contain 95 %: of a share of correct claims, the Wilson interval; of a prediction, quantiles of the
+    Poisson-binomial distribution of the number of correct claims.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        One row, the file: ``rows``, ``people`` in the register, ``claims``, predicted number of correct claims and
+        payoff with intervals (``predicted``, ``predicted_low``, ``predicted_high``, ``payoff_predicted`` and so on).
+        With the truth, also ``correct``, ``precision`` with its interval, ``payoff``, and the Brier score of each
+        probability (``brier_predicted`` and so on).
+    claims : DataFrame
+        One row per claim, in the order of the file: ``row`` (first row of the person claimed, from 0), ``person`` (of
+        the register), and three probabilities that the claim is correct: ``predicted`` by the game, ``probability`` by
+        the attack, and ``match_probability``, which Splink states for the pair alone. With the truth, ``correct``.
+    thresholds : DataFrame
+        Claims whose probability in the attack is at least ``threshold``: ``claims``, ``predicted`` (mean), ``correct``,
+        ``precision`` with its interval.
+    reliability : DataFrame
+        Ten classes of claims by each probability (``estimate``): bounds ``from`` and ``to``, ``claims``, ``mean``
+        probability, ``correct``, ``precision`` with its interval. Empty without the truth.
+    """
+
+    summary: pd.DataFrame
+    claims: pd.DataFrame
+    thresholds: pd.DataFrame
+    reliability: pd.DataFrame
+
+
+def attack(
+    data: pd.DataFrame | str | Path,
+    register: pd.DataFrame | str | Path,
+    *,
+    truth: pd.DataFrame | str | Path | None = None,
+    id: str | None = None,
+    person: str | None = None,
+    gain: float | None = None,
+    cost: float | None = None,
+    scenario: Scenario[Any] | str | Path | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> AttackResult:
+    """Link the rows of a released file to people of a register, and claim a person where this pays.
+
+    Parameters
+    ----------
+    data : DataFrame, str or Path
+        Released rows, in memory or as a file. Cells may be values, intervals, sets, ``*`` or masked codes.
+    register : DataFrame, str or Path
+        People with their values, in columns of the same names.
+    truth : DataFrame, str or Path, optional
+        The person of each released row: a column ``person``, or named as `id`, with values of column `id` of the
+        register, or its row numbers from 0 without `id`. Rows are in the order of `data`, or numbered from 0 in a
+        column ``record``. An empty person is not in the register.
+    id : str, optional
+        Column of the register that identifies a person. By default, each row is another person.
+    person : str, optional
+        Column of `data` with equal values in the rows of a person. By default, rows are attacked one by one.
+    gain, cost : float, optional
+        Gain of a correct claim and cost of a claim. Default: those of the scenario.
+    scenario : Scenario, str or Path, optional
+        A scenario, or its name or file; its hierarchies, names of columns and values are used.
+    seed : int
+        Seed of random choices between equally probable people. Default: the scenario's seed, or 0.
+    progress : callable, optional
+        Called with the task, the completed steps and all steps.
+
+    Raises
+    ------
+    InputError
+        If Splink is not installed, gain or cost is missing, or a file cannot be used.
+
+    See Also
+    --------
+    score : compute payoff and risk of a released file without an attack.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> people = pandas.DataFrame({"name": ["Ann", "Bob", "Cem"], "age": [31, 34, 52], "sex": ["F", "M", "M"]})
+    >>> shared = pandas.DataFrame({"age": ["30-39", "50-59"], "sex": ["M", "*"]})
+    >>> found = reidsim.attack(shared, people, id="name", gain=100, cost=10)  # doctest: +SKIP
+    >>> found.claims[["row", "person", "predicted"]].values.tolist()  # doctest: +SKIP
+    [[0, 'Bob', 1.0], [1, 'Cem', 1.0]]
+    """
+    loaded = scenario if scenario is None or isinstance(scenario, Scenario) else Scenario.load(str(scenario))
+    with (
+        as_file(data, "attack: argument 'data'", "shared") as shared_file,
+        as_file(register, "attack: argument 'register'", "register") as register_file,
+        as_file("" if truth is None else truth, "attack: argument 'truth'", "truth") as truth_file,
+    ):
+        files = {"file": shared_file, "register": register_file, "truth": None if truth is None else truth_file}
+        return attack_files(files, loaded, key=id, person=person, gain=gain, cost=cost, seed=seed, progress=progress)
+
+
+def attack_files(
+    given: Mapping[str, Path | None],
+    loaded: Scenario[Any] | None,
+    *,
+    key: str | None,
+    person: str | None,
+    gain: float | None,
+    cost: float | None,
+    seed: int | None,
+    progress: Progress | None,
+) -> AttackResult:
+    """Return the attack on a file; see `attack`. `given` has ``file``, ``register`` and ``truth``."""
+    started = time.perf_counter()
+    gain, cost = _amounts(loaded, gain, cost)
+    report: Progress = progress or (lambda task, done, total: None)
+    report("reading files", 0, 3)
+    files = {name: path for name, path in given.items() if path is not None}
+    seed = (0 if loaded is None else loaded.scenario.seed) if seed is None else seed
+    tables = {name: read_coded_table(path, delimiter=sniff_delimiter(path)) for name, path in files.items()}
+    shared, register = tables["file"], tables["register"]
+    for table, name, column in ((register, "register", key), (shared, "file", person)):
+        require_columns(table, [column] if column is not None else [], files[name])
+    sides, of_row, of_person, warnings = _read(shared, register, files, loaded, {key, person})
+    people, names = _numbered(register, key)
+    units, _ = _numbered(shared, person)
+    own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))
+    row_sets, unit_set = RowSets.from_rows(of_row, units)
+    person_sets, person_set = RowSets.from_rows(of_person, people)
+    report("predicting", 1, 3)
+    least = gain / cost if cost else np.inf
+    search = _search(sides, int(person_sets.rows_of_person.max()), least, is_linked=person is not None)
+    report("linking", 2, 3)
+    options = _posteriors(link(sides, search, seed), sides, row_sets, person_sets, is_linked=person is not None)
+    claimed = _claims(options, unit_set, person_set, gain, cost, random_stream(seed, "claims"))
+    first = pd.Series(np.arange(len(units))).groupby(units).first().to_numpy()
+    claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
+    claims = claims.join(claimed[list(ESTIMATES)])
+    if own is not None:
+        claims["correct"] = own[claims["row"]] == claimed["person"].to_numpy()
+    claims = claims.sort_values("row", ignore_index=True)
+    size = {"rows": len(shared), "people": len(names)}
+    tables_of = _measured(claims, gain, cost, size, files["file"].name)
+    about = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
+    facts = {"attack": {**about, "id": key, "person": person, "gain": gain, "cost": cost, "seed": seed}}
+    timings = {"attack": time.perf_counter() - started}
+    if loaded is not None:
+        return AttackResult(*tables_of, **common_fields(loaded, timings, facts, warnings))
+    about = {"scenario": "attack", "content": {}, "scenario_hash": scenario_hash({}), "versions": versions()}
+    manifest = {**about, "timings_seconds": timings, **facts}
+    return AttackResult(*tables_of, name="attack", manifest=manifest, warnings=warnings)
+
+
+def _amounts(loaded: Scenario[Any] | None, *given: float | None) -> list[float]:
+    """Return the gain and the cost that the caller gives, or those of the scenario."""
+    found = list[float]()
+    for name, amount, key in zip(("gain", "cost"), given, ("adversary_gain", "cost"), strict=True):
+        if amount is None and loaded is None:
+            raise InputError("amount missing", where=name, expected="an amount, or a scenario")
+        value: Any = getattr(economics_of(loaded.scenario)[0], key) if amount is None and loaded else amount
+        refuse_first((not 0 <= value < np.inf, "wrong amount", name, value, "a number of 0 or more"))
+        found.append(float(value))
+    return found
+
+
+def _numbered(table: pd.DataFrame, column: str | None) -> tuple[NDArray[np.int64], Sequence[Any]]:
+    """Return the number of each row's person, and the persons; without a column, rows are persons."""
+    if column is None:
+        return np.arange(len(table)), range(len(table))
+    codes, names = coded(table[column])
+    return codes.astype(np.int64), list(names)
+
+
+def _truth(table: pd.DataFrame, path: Path, key: str | None, names: Sequence[Any], n_rows: int) -> NDArray[np.int64]:
+    """Return the number of the person of each released row, -1 if not in the register, shape (n_rows,)."""
+    column = key if key is not None and key in table else "person"
+    require_columns(table, [column], path)
+    person = table[column].astype("str")
+    if "record" in table:
+        record = pd.to_numeric(table["record"].astype("str"), errors="coerce")
+        wrong = ~record.isin(range(n_rows)) | record.duplicated()
+        expected = f"each row number from 0 to {n_rows - 1} once"
+        refuse_rows(
+            wrong, "no such row of the file", source=path, column="record", found=table["record"], expected=expected
+        )
+        person = person.set_axis(record.astype(np.int64)).reindex(range(n_rows), fill_value="")
+    found, expected = counted(len(person), "row"), f"{counted(n_rows, 'row')}, one per row of the file"
+    refuse_first((len(person) != n_rows, "the key does not fit the file", None, found, expected), source=path)
+    number = pd.Index(map(str, names)).get_indexer(pd.Index(person))
+    stray = (number < 0) & (person != "").to_numpy()
+    expected = f"a person of the register, such as {names[0]}, or an empty cell"
+    refuse_rows(
+        stray, "no such person", source=path, column=column, found=person.reset_index(drop=True), expected=expected
+    )
+    return number.astype(np.int64)
+
+
+def _read(
+    shared: pd.DataFrame,
+    register: pd.DataFrame,
+    files: Mapping[str, Path],
+    loaded: Scenario[Any] | None,
+    keys: set[str | None],
+) -> tuple[Sides, NDArray[np.intp], NDArray[np.intp], tuple[str, ...]]:
+    """Return distinct rows and people, the number of each row and each register row, and warnings."""
+    columns_of = getattr(loaded.scenario, "columns", {}) if loaded is not None else {}
+    hierarchy_of = dict[str, Hierarchy]()
+    if loaded is not None and columns_of:
+        study: Any = kind_of(loaded.scenario).study_of(loaded)
+        hierarchy_of = {each.attribute.name: each for each in study.lattice.hierarchies}
+    names = {column: name for name, column in columns_of.items()} or {name: name for name in shared}
+    places = [column for column in names if column in shared and column in register and column not in keys]
+    found = listed(map(str, register.columns))
+    refuse_first((not places, "no column in common", None, found, f"some of {listed(names)}"), source=files["register"])
+    columns, labels, values, warnings = list[LinkedColumn](), [], [], list[str]()
+    for column in places:
+        (label, texts), (value, known) = coded(shared[column]), coded(register[column])
+        hierarchy, renamed = hierarchy_of.get(names[column]), dict[str, str]()
+        if hierarchy is None:
+            attribute = Attribute(column, tuple(text for text in known if text not in _MISSING) or ("",))
+            hierarchy = Hierarchy.from_labels(attribute, [])
+        elif loaded is not None:
+            renamed = loaded.scenario.attributes[names[column]].values
+        linked, value_of_known, unread = _column(hierarchy, renamed, list(texts), list(known), np.bincount(value))
+        if unread:
+            problem = f"cells of column {column!r} that fit no value stand for the values of most similar spelling"
+            warnings.append(f"{problem}, or for any value: {listed(unread)}")
+        columns.append(linked)
+        labels.append(label)
+        values.append(value_of_known[value])
+    first_row, of_row = distinct_rows(labels, len(shared))
+    first_cell, of_person = distinct_rows(values, len(register))
+    rows, cells = (np.column_stack(codes).astype(np.int32) for codes in (labels, values))
+    rows, cells = rows[first_row], cells[first_cell]
+    return Sides(columns, rows, cells, np.bincount(of_person)), of_row, of_person, tuple(warnings)
+
+
+def _column(
+    hierarchy: Hierarchy, renamed: Mapping[str, str], cells: Sequence[str], known: Sequence[str], people: Counts
+) -> tuple[LinkedColumn, Counts, list[str]]:
+    """Return a column, the value of each known text, and the cells that fit no value.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    renamed : mapping of str to str
+        Category of a text in files, if it differs.
+    cells, known : sequence of str
+        Distinct texts of the released file and of the register.
+    people : ndarray of int64, shape (n_known,)
+        Number of rows of the register with each text.
+    """
+    categories, reader = hierarchy.attribute.categories, CellReader(hierarchy, renamed)
+    named = [renamed.get(text, text) for text in known]
+    others = [name for name in dict.fromkeys(named) if name not in {*categories, *_MISSING}]
+    values = (*categories, *others, "")
+    # Of equal names, such as an empty category and a missing value, the first one counts.
+    place = {name: number for number, name in reversed(list(enumerate(values)))}
+    value = np.array([place.get(name, len(values) - 1) for name in named], dtype=np.int64)
+    covers, unread = np.ones((len(cells), len(values)), dtype=np.bool_), list[str]()
+    for number, cell in enumerate(cells):
+        members = reader.read(cell)
+        if members is None:
+            unread.append(cell)
+            edits = cdist([cell.strip()], categories, scorer=OSA.distance)[0]
+            members = edits == edits.min() if edits.min() <= _MOST_EDITS else np.ones(len(categories), dtype=np.bool_)
+        # A value that the scenario does not know fits a cell that may denote any value.
+        covers[number, :-1] = np.append(members, np.full(len(others), members.all()))
+    counts = np.bincount(value, people, len(values)).astype(np.int64)
+    return LinkedColumn(tuple(cells), values, covers, counts), value, unread
+
+
+def _search(sides: Sides, most_rows: int, least: float, *, is_linked: bool) -> Members:
+    """Return for which rows to search people in all columns, and in all columns but each one; see `link`.
+
+    A row is searched only if so few people fit it that a claim could pay.
+
+    Parameters
+    ----------
+    sides : Sides
+    most_rows : int
+        Largest number of rows of a person in the register.
+    least : float
+        Gain divided by cost.
+    is_linked : bool
+        Whether the file links the rows of a person.
+    """
+    candidates, models = Candidates(sides.cells, sides.people), [column.likelihood for column in sides.columns]
+    fits = candidates.match(sides.rows, models).total
+    most = max(least, _MOST_OF_LINKED_ROWS) if is_linked else least * most_rows
+    search = np.zeros((len(fits), len(models) + 1), dtype=np.bool_)
+    search[:, 0] = (fits > 0) & (fits < most)
+    few = np.flatnonzero(fits <= _MOST_BESIDE_ERRORS)
+    for place, model in enumerate(models):
+        others = [*models[:place], unknown(*model.shape), *models[place + 1 :]]
+        total = candidates.match(sides.rows[few], others).total
+        search[few, place + 1] = (total > 0) & (total <= min(_MOST_BESIDE_ERRORS, most))
+    return search
+
+
+def _posteriors(pairs: pd.DataFrame, sides: Sides, units: RowSets, people: RowSets, *, is_linked: bool) -> pd.DataFrame:
+    """Return the most probable people of each set of released rows.
+
+    A released row is equally probably each row of its person in the register. The rows of a unit (one row, or the
+    linked rows of a person) are independent given the person.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        See `link`.
+    sides : Sides
+    units, people : RowSets
+        Sets of distinct released rows, and of distinct people.
+    is_linked : bool
+        Whether the file links the rows of a person.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``unit`` and ``set`` (numbers of the sets), and `ESTIMATES`.
+    """
+    models = [column.likelihood for column in sides.columns]
+    row, cell = pairs["row"].to_numpy(np.int64), pairs["cell"].to_numpy(np.int64)
+    factors = pd.DataFrame({"row": row, "cell": cell, "attack": np.exp(pairs["weight"].to_numpy(np.float64))})
+    factors["game"] = joint_likelihood(sides.rows[row], sides.cells[cell], models)
+    entries = pd.DataFrame({"set": people.owner, "cell": people.cells})
+    entries["share"] = people.rows / people.rows_of_person[people.owner]
+    each = factors.merge(entries, on="cell")
+    each[["attack", "game"]] = each[["attack", "game"]].mul(each["share"], axis=0)
+    each = each.groupby(["row", "set"], as_index=False)[["attack", "game"]].sum()
+    members = pd.DataFrame({"unit": units.owner, "row": units.cells, "times": units.rows})
+    members = members[members["row"].isin(each["row"])]
+    needed = members.groupby("unit").size()
+    joint = members.merge(each, on="row")
+    with np.errstate(divide="ignore"):
+        for name in ("attack", "game"):
+            joint[name] = np.log(joint[name]) * joint["times"]
+    joint = joint.groupby(["unit", "set"], as_index=False).agg(
+        attack=("attack", "sum"), game=("game", "sum"), n=("row", "size")
+    )
+    joint = joint[joint["n"] == joint["unit"].map(needed)].reset_index(drop=True)
+    of_set = joint["set"].to_numpy()
+    odds = np.exp(joint["attack"]) / max(int(people.people.sum()) - 1, 1)
+    joint["match_probability"] = odds / (1 + odds)
+    # Without links, a person with many rows in the register probably has many rows in the file.
+    prior = np.zeros(len(joint)) if is_linked else np.log(people.rows_of_person[of_set])
+    for name, estimate in (("attack", "probability"), ("game", "predicted")):
+        weight = joint[name] + prior
+        scaled = np.exp(weight - weight.groupby(joint["unit"]).transform("max").clip(lower=-1e300))
+        total = (scaled * people.people[of_set]).groupby(joint["unit"]).transform("sum")
+        joint[estimate] = np.divide(scaled, total, out=np.zeros(len(joint)), where=total.to_numpy() > 0)
+    best = joint.groupby("unit")["probability"].transform("max")
+    return joint.loc[joint["probability"] >= best * (1 - 1e-9), ["unit", "set", *ESTIMATES]].reset_index(drop=True)
+
+
+def _claims(
+    options: pd.DataFrame,
+    unit_set: NDArray[np.intp],
+    person_set: NDArray[np.intp],
+    gain: float,
+    cost: float,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Return the claims of the attack: unit, person and `ESTIMATES`.
+
+    Units with the highest probability claim first, in random order. Each claims one of its most probable people, of
+    those not yet claimed, if the claim pays.
+
+    Parameters
+    ----------
+    options : DataFrame
+        See `_posteriors`.
+    unit_set, person_set : ndarray of int, shape (n_units,) and (n_people,)
+        Set of each unit and of each person.
+    gain, cost : float
+    rng : numpy.random.Generator
+    """
+    options = options[options["probability"] * gain > cost]
+    choices = options.groupby("unit").indices
+    sets = options["set"].to_numpy()
+    order = rng.permutation(len(person_set))
+    waiting = {
+        number: order[rows] for number, rows in pd.Series(person_set[order]).groupby(person_set[order]).indices.items()
+    }
+    left = {number: len(waiting[number]) for number in np.unique(sets).tolist()}
+    highest = options.groupby("unit")["probability"].max().reindex(unit_set).to_numpy()
+    chosen = rng.permutation(np.flatnonzero(highest > 0))
+    claimed = []
+    for unit in chosen[np.argsort(-highest[chosen], kind="stable")].tolist():
+        rows = choices[unit_set[unit]]
+        free = np.array([left[number] for number in sets[rows].tolist()])
+        if free.any():
+            row = rows[np.searchsorted(np.cumsum(free), rng.integers(free.sum()), side="right")]
+            left[sets[row]] -= 1
+            claimed.append((unit, waiting[sets[row]][left[sets[row]]], row))
+    found = pd.DataFrame(claimed, columns=["unit", "person", "row"], dtype=np.int64)
+    return found[["unit", "person"]].join(options.iloc[found["row"]][list(ESTIMATES)].reset_index(drop=True))
+
+
+def _measured(
+    claims: pd.DataFrame, gain: float, cost: float, sizes: Mapping[str, int], name: str
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return the tables of an `AttackResult`; see there. `sizes` are numbers of rows and people."""
+    n, correct = len(claims), claims.get("correct")
+    number = successes(claims["predicted"].to_numpy())
+    expected = [claims["predicted"].sum(), number.quantile(0.025), number.quantile(0.975)]
+    summary: dict[str, float] = {**sizes, "claims": n}
+    for suffix, value in zip(("", "_low", "_high"), expected, strict=True):
+        summary |= {f"predicted{suffix}": float(value), f"payoff_predicted{suffix}": float(gain * value - cost * n)}
+    if correct is not None:
+        summary |= {**_precision(correct), "payoff": float(gain * correct.sum() - cost * n)}
+        summary |= {f"brier_{each}": float(((claims[each] - correct) ** 2).mean()) for each in ESTIMATES}
+    thresholds = []
+    for threshold in _THRESHOLDS:
+        above = claims[claims["probability"] >= threshold]
+        row = {"threshold": threshold, "claims": len(above), "predicted": above["predicted"].mean()}
+        thresholds.append(row if correct is None else {**row, **_precision(above["correct"])})
+    reliability = []
+    for estimate in ESTIMATES if correct is not None else ():
+        of_class = (claims[estimate] * 10).astype(int).clip(upper=9)
+        for tenth in sorted(of_class.unique().tolist()):
+            rows, bounds = claims[of_class == tenth], {"estimate": estimate, "from": tenth / 10, "to": (tenth + 1) / 10}
+            row = {**bounds, "claims": len(rows), "mean": rows[estimate].mean()}
+            reliability.append({**row, **_precision(rows["correct"])})
+    first = pd.DataFrame([summary], index=pd.Index([name], name="file"))
+    return first.reset_index(), claims, pd.DataFrame(thresholds), pd.DataFrame(reliability)
+
+
+def _precision(correct: pd.Series[bool]) -> dict[str, float]:
+    """Return number and share of correct claims, with the Wilson interval of the share."""
+    n, share = max(len(correct), 1), correct.sum() / max(len(correct), 1)
+    middle, weight = (share + _NORMAL**2 / (2 * n)) / (1 + _NORMAL**2 / n), _NORMAL / (1 + _NORMAL**2 / n)
+    half = weight * np.sqrt(share * (1 - share) / n + _NORMAL**2 / (4 * n * n))
+    low, high = (middle - half, middle + half) if len(correct) else (0.0, 1.0)
+    return {"correct": int(correct.sum()), "precision": float(share), "precision_low": low, "precision_high": high}
