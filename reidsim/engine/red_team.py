@@ -92,6 +92,7 @@ def attack(
     cost: float | None = None,
     scenario: Scenario[Any] | str | Path | None = None,
     seed: int | None = None,
+    allow_code: bool = False,
     progress: Progress | None = None,
 ) -> AttackResult:
     """Link the rows of a released file to people of a register, and claim a person where this pays.
@@ -116,6 +117,8 @@ def attack(
         A scenario, or its name or file; its hierarchies, names of columns and values are used.
     seed : int
         Seed of random choices between equally probable people. Default: the scenario's seed, or 0.
+    allow_code : bool
+        Whether code that the scenario names may be imported.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
 
@@ -137,7 +140,7 @@ def attack(
     >>> found.claims[["row", "person", "predicted"]].values.tolist()  # doctest: +SKIP
     [[0, 'Bob', 1.0], [1, 'Cem', 1.0]]
     """
-    loaded = scenario if scenario is None or isinstance(scenario, Scenario) else Scenario.load(str(scenario))
+    loaded = scenario if scenario is None or isinstance(scenario, Scenario) else Scenario.load(str(scenario), allow_code=allow_code)
     with (
         as_file(data, "attack: argument 'data'", "shared") as shared_file,
         as_file(register, "attack: argument 'register'", "register") as register_file,

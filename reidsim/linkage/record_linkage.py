@@ -147,7 +147,8 @@ def link(sides: Sides, search: Members, seed: int) -> pd.DataFrame:
             )
             row = np.zeros(len(cell), dtype=np.int64)
         tables = _table(columns, rows[own], [place], own), _table(columns, cells[cell], [place], row, of_people=True)
-        training = linker(*tables, len(own) / len(row), [_comparison(place, column, rows[:, place])], [])
+        # Splink divides by the odds, which are infinite if all pairs are matches.
+        training = linker(*tables, len(own) / (len(row) + 1), [_comparison(place, column, rows[:, place])], [])
         training.training.estimate_u_using_random_sampling(max_pairs=_RANDOM_PAIRS, seed=seed, num_chunks=1)
         if is_enough:
             training.training.estimate_parameters_using_expectation_maximisation(

@@ -1,0 +1,208 @@
+"""Attacks on released files: known worlds, a matcher by brute force, wrong input."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.__main__ import main
+from reidsim.engine.red_team import AttackResult
+
+pytest.importorskip("splink")
+
+PLACES = [f"{letter}{number:02d}" for letter in "abcdef" for number in range(30)]
+
+
+def released_and_sets(rng, people):
+    """Return a released table of half of the people, and the values that each cell may denote, by column."""
+    own = rng.permutation(len(people))[: len(people) // 2]
+    true, cells, sets = people.iloc[own].reset_index(drop=True), {}, {}
+    ages = true["age"].replace("", "40").astype(int)
+    narrow = rng.random(len(true)) < 0.5
+    cells["age"] = [f"[{a // 5 * 5}, {a // 5 * 5 + 5}[" if n else str(a) for a, n in zip(ages, narrow, strict=True)]
+    sets["age"] = [
+        {str(v) for v in range(a // 5 * 5, a // 5 * 5 + 5)} if n else {str(a)}
+        for a, n in zip(ages, narrow, strict=True)
+    ]
+    masked = rng.random(len(true)) < 0.3
+    cells["place"] = [f"{p[:2]}*" if m else p for p, m in zip(true["place"], masked, strict=True)]
+    sets["place"] = [
+        {v for v in PLACES if v[:2] == p[:2]} if m else {p} for p, m in zip(true["place"], masked, strict=True)
+    ]
+    form = rng.integers(0, 3, len(true))
+    cells["sex"] = [(s, "*", f"{{{s}, X}}")[f] for s, f in zip(true["sex"], form, strict=True)]
+    sets["sex"] = [({s}, {"F", "M", "X"}, {s, "X"})[f] for s, f in zip(true["sex"], form, strict=True)]
+    return own, pd.DataFrame(cells), sets
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Attack on 400 rows with intervals, masked codes, sets and stars; some people have no known age."""
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame(
+        {
+            "name": [f"n{i}" for i in range(800)],
+            "age": rng.integers(20, 60, 800).astype(str),
+            "place": rng.choice(PLACES[:40], 800),
+            "sex": rng.choice(["F", "M", "X"], 800, p=[0.48, 0.48, 0.04]),
+        }
+    )
+    people.loc[rng.random(800) < 0.05, "age"] = ""
+    own, released, sets = released_and_sets(rng, people)
+    truth = pd.DataFrame({"name": people["name"].to_numpy()[own]})
+    found = reidsim.attack(released, people, truth=truth, id="name", gain=100, cost=5)
+    return people, own, released, sets, found
+
+
+def test_the_prediction_is_that_of_a_matcher_by_brute_force(mixed):
+    people, _, _, sets, found = mixed
+    likelihood = np.ones((len(sets["age"]), len(people)))
+    for name, of_rows in sets.items():
+        values = people[name].to_numpy()
+        fits = np.array([[value in each for value in values] for each in of_rows], dtype=float)
+        share = fits[:, values != ""].mean(axis=1)
+        likelihood *= np.where(values == "", share[:, None], fits)
+    posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
+    claims = found.claims
+    place = people.reset_index().set_index("name")["index"]
+    assert len(claims) > 200
+    np.testing.assert_allclose(claims["predicted"], posterior[claims["row"], place[claims["person"]]], rtol=1e-9)
+
+
+def test_claims_pay_are_of_different_people_and_as_often_right_as_predicted(mixed):
+    people, own, _, _, found = mixed
+    claims, summary = found.claims, found.summary.iloc[0]
+    assert claims["person"].is_unique
+    assert claims["row"].is_unique
+    assert (claims["probability"] * 100 > 5).all()
+    right = people["name"].to_numpy()[own][claims["row"]] == claims["person"]
+    assert (claims["correct"] == right).all()
+    assert summary["payoff"] == 100 * right.sum() - 5 * len(claims)
+    deviation = np.sqrt((claims["predicted"] * (1 - claims["predicted"])).sum())
+    assert abs(right.sum() - claims["predicted"].sum()) < 4 * deviation
+    assert summary["brier_predicted"] == pytest.approx(((claims["predicted"] - right) ** 2).mean())
+    # The attack estimates the same probabilities without knowing the prediction.
+    assert abs(claims["probability"] - claims["predicted"]).mean() < 0.06
+
+
+def test_results_can_be_saved_loaded_and_drawn(mixed, tmp_path):
+    found = mixed[-1]
+    found.save(tmp_path / "attack")
+    stored = reidsim.load_result(tmp_path / "attack")
+    assert isinstance(stored, AttackResult)
+    pd.testing.assert_frame_equal(stored.claims, found.claims, check_dtype=False)
+    assert stored.figures == ("reliability",)
+
+
+def test_unique_people_are_found_and_a_group_of_four_one_time_in_four():
+    # 60 groups of four people, and 60 people who are alone.
+    group = np.r_[np.repeat(np.arange(60), 4), np.arange(60, 120)]
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"a": group % 11, "b": group // 11, "c": group % 7})
+    order = rng.permutation(len(people))
+    found = reidsim.attack(people.iloc[order], people, truth=pd.DataFrame({"person": order}), gain=10, cost=1)
+    alone = found.claims["predicted"] == 1
+    assert alone.sum() == 60
+    assert found.claims.loc[alone, "correct"].all()
+    others = found.claims[~alone]
+    assert len(others) == 240
+    assert (others["predicted"] == 0.25).all()
+    # The number of right claims of a group has mean 1 and variance 1.
+    assert abs(others["correct"].sum() - 60) < 4 * np.sqrt(60)
+
+
+def test_typos_are_repaired_or_found_by_the_other_columns():
+    rng = np.random.default_rng(2)
+    names = ["".join(rng.choice(list("bcdfgklmnprst"), 7)) for _ in range(300)]
+    people = pd.DataFrame({"surname": names, "year": rng.integers(1940, 2000, 300).astype(str)})
+    people["place"] = rng.choice(PLACES, 300)
+    released = people.copy()
+    # One letter of ten names is wrong, and ten people have the year of somebody else.
+    released.loc[:9, "surname"] = ["z" + name[1:] for name in names[:10]]
+    released.loc[10:19, "year"] = [str(int(year) + 1) for year in people["year"][10:20]]
+    released.loc[20:29, "place"] = ""
+    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": np.arange(300)}), gain=10, cost=1)
+    claims = found.claims.set_index("row")
+    assert claims["correct"].mean() > 0.99
+    assert (claims.loc[:9, "predicted"] > 0.9).all()
+    assert any("similar spelling" in warning for warning in found.warnings)
+    # The game has no claim for a person who does not fit.
+    assert (claims.loc[10:19, "predicted"] == 0).all()
+    assert claims.loc[10:29, "correct"].all()
+
+
+def test_rows_of_a_person_count_for_the_person_and_can_be_linked():
+    register = pd.DataFrame({"pid": list("AAABCCDD"), "age": [30, 30, 30, 30, 40, 45, 40, 50], "sex": list("FFFFMMMM")})
+    released = register.drop(columns="pid").assign(key=[1, 1, 1, 2, 3, 3, 4, 4])
+    alone = reidsim.attack(released[["age", "sex"]], register, truth=register[["pid"]], id="pid", gain=10, cost=1)
+    # Three of four rows of age 30 are A's: one of the rows claims A, and none claims B, who is less probable.
+    first = alone.claims.set_index("person")
+    assert first.loc["A", "predicted"] == pytest.approx(0.75)
+    assert "B" not in first.index
+    assert first.loc["C", "row"] == 5
+    assert first.loc["D", "row"] == 7
+    linked = reidsim.attack(released, register, truth=register[["pid"]], id="pid", person="key", gain=10, cost=1)
+    found = linked.claims.set_index("row")
+    assert found.loc[[4, 6], "person"].tolist() == ["C", "D"]
+    assert found.loc[[4, 6], "predicted"].tolist() == [1.0, 1.0]
+    assert found.loc[0, "predicted"] == pytest.approx(0.5)
+
+
+def test_a_scenario_gives_hierarchies_and_amounts_and_the_truth_may_be_unknown():
+    patients = pd.DataFrame({"age": [30, 34, 52, 55, 71], "job": ["cook", "baker", "nurse", "judge", "cook"]})
+    trade = pd.DataFrame({"job": ["cook", "baker", "nurse", "judge"], "trade": ["food", "food", "office", "office"]})
+    scenario = reidsim.Scenario.from_frames(
+        patients,
+        hierarchies={"age": reidsim.intervals(5), "job": trade},
+        economics={"loss": 60, "benefit": 9, "cost": 4},
+    )
+    released = pd.DataFrame({"age": ["*", "30-34"], "job": ["office", "*"]})
+    found = reidsim.attack(released, patients, scenario=scenario)
+    assert found.claims["predicted"].tolist() == [0.5, 0.5]
+    assert set(found.claims["person"]) <= {0, 1, 2, 3}
+    assert (found.manifest["attack"]["gain"], found.warnings) == (60, ())
+    assert not {"correct", "precision"} & {*found.summary, *found.claims, *found.thresholds}
+    assert found.figures == ()
+
+
+WRONG = [
+    (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
+    (["--gain", "3", "--cost", "1", "--id", "nme"], "people.csv: column 'nme': column missing"),
+    (["--gain", "3", "--cost", "1", "--person", "key"], "shared.csv: column 'key': column missing"),
+    (["--gain", "3", "--cost", "1", "--truth", "short.csv"], "short.csv: the key does not fit the file; found '1 row'"),
+    (["--gain", "3", "--cost", "1", "--id", "name", "--truth", "key.csv"], "key.csv: row 2, column 'name'"),
+    (["--gain", "3", "--cost", "1", "--truth", "twice.csv"], "twice.csv: row 2, column 'record'"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG)
+def test_wrong_input_is_one_line_with_exit_code_2(tmp_path, monkeypatch, capsys, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shared.csv").write_text("age\n30-39\n50-59\n")
+    (tmp_path / "people.csv").write_text("name,age\nAnn,31\nBob,52\n")
+    (tmp_path / "short.csv").write_text("person\n0\n")
+    (tmp_path / "key.csv").write_text("name\nAnn\nEve\n")
+    (tmp_path / "twice.csv").write_text("record,person\n0,0\n0,1\n")
+    monkeypatch.setattr(sys, "argv", ["reidsim", "attack", "shared.csv", "--register", "people.csv", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "splink", None)
+    people = pd.DataFrame({"age": [30, 31]})
+    with pytest.raises(reidsim.InputError, match=r"pip install 'reidsim\[attack\]'"):
+        reidsim.attack(people, people, gain=2, cost=1)
+
+
+def test_files_without_a_common_column_are_refused():
+    with pytest.raises(reidsim.InputError, match="no column in common"):
+        reidsim.attack(pd.DataFrame({"age": [1]}), pd.DataFrame({"sex": ["F"]}), gain=2, cost=1)
