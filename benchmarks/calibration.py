@@ -141,9 +141,8 @@ def one_world() -> Iterator[Case]:
                 columns[name] = np.where(table.missing.get(name, np.zeros(len(values), dtype=bool)), "", values)
             own = members.row[rows["record"].to_numpy()]
             truth = pd.DataFrame({"person": np.where(own < 0, "", own.astype(str))})
-            yield Case(
-                f"{policy}, {resource}", pd.DataFrame(released), pd.DataFrame(columns), truth, {"gain": 60, "cost": 1}
-            )
+            files = pd.DataFrame(released), pd.DataFrame(columns), truth
+            yield Case(f"{policy}, {resource}", *files, {"gain": 60, "cost": 1, "coverage": members.coverage})
 
 
 STUDIES = {"adult": adult_in_tennessee, "hospital": hospital, "one-world": one_world}
@@ -155,7 +154,7 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", default=[*STUDIES], metavar="STUDY", help=", ".join(STUDIES))
     for name in parser.parse_args().studies:
         print(f"\n{name}")
-        summaries, claims = [], []
+        summaries, claims = list[pd.DataFrame](), list[pd.DataFrame]()
         for case in STUDIES[name]():
             found = attack(case.released, case.register, truth=case.truth, seed=len(claims), **case.options)
             present = (case.truth != "").to_numpy().mean()

@@ -86,7 +86,6 @@ RENAMED = {
     "set_": "overrides",
     "output": "folder",
     "file": "data",
-    "id_": "id",
     "new": "data",
     "no_cells": "cells",
     "expected": "counts",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -409,14 +410,38 @@ def score(
     arguments.tell_results(result, folder)
 
 
+@dataclass(frozen=True)
+class AttackOptions:
+    """Options of an attack, named as in `reidsim.attack`.
+
+    Parameters
+    ----------
+    truth : FILE
+        File with the person of each row of FILE, in a column `person` or with the name of option --id.
+    id : COLUMN
+        Column of the register that identifies a person (default: each row is another person).
+    person : COLUMN
+        Column of FILE that links the rows of a person (default: rows are attacked one by one).
+    gain : AMOUNT
+        Gain of a correct claim (default: the scenario's).
+    cost : AMOUNT
+        Cost of a claim (default: the scenario's).
+    coverage : SHARE
+        Probability that the person of a row is in the register.
+    """
+
+    truth: Path | None = None
+    id: str | None = None
+    person: str | None = None
+    gain: Annotated[float | None, typer.Option(min=0.0)] = None
+    cost: Annotated[float | None, typer.Option(min=0.0)] = None
+    coverage: float = 1.0
+
+
 def attack(
     file: Path,
     register: Annotated[Path, typer.Option()],
-    truth: Path | None = None,
-    id_: str | None = None,
-    person: str | None = None,
-    gain: Annotated[float | None, typer.Option(min=0.0)] = None,
-    cost: Annotated[float | None, typer.Option(min=0.0)] = None,
+    options: AttackOptions,
     scenario: str | None = None,
     output: arguments.ResultsOption = None,
     seed: arguments.SeedOption = None,
@@ -436,28 +461,17 @@ def attack(
         Released file, written by reidsim or any other program.
     register : FILE
         File of people with their values, in columns of the same names.
-    truth : FILE
-        File with the person of each row of FILE, in a column `person` or with the name of option --id.
-    id_ : COLUMN
-        Column of the register that identifies a person (default: each row is another person).
-    person : COLUMN
-        Column of FILE that links the rows of a person (default: rows are attacked one by one).
-    gain : AMOUNT
-        Gain of a correct claim (default: the scenario's).
-    cost : AMOUNT
-        Cost of a claim (default: the scenario's).
     scenario : SCENARIO
         Scenario whose hierarchies, column names, gain and cost are used.
     """
     loaded = None if scenario is None else arguments.Changes(allow_code=allow_code).load(scenario)
     with arguments.waiting(f"reading {file}") as progress:
-        from reidsim.engine.red_team import attack_files
+        from reidsim.engine import red_team
         from reidsim.reports.python import illustrate
         from reidsim.reports.study_tables import attack_tables
 
         folder = arguments.results_folder(output, f"{file.stem}-attack")
-        files = {"file": file, "register": register, "truth": truth}
-        result = attack_files(files, loaded, key=id_, person=person, gain=gain, cost=cost, seed=seed, progress=progress)
+        result = red_team.attack(file, register, scenario=loaded, seed=seed, progress=progress, **vars(options))
         interrupts.stop_if_interrupted()
         result.save(folder, illustrate=illustrate)
     arguments.print_results(result, attack_tables(result))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -46,6 +46,7 @@ _MOST_OF_LINKED_ROWS = 1000
 _MOST_EDITS = 2
 _THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _MISSING = ("", "NA")
+_LARGEST = 700.0  # exponent of the largest floating-point number
 _NORMAL = 1.959963984540054  # quantile 0.975
 
 
@@ -91,6 +92,7 @@ def attack(
     gain: float | None = None,
     cost: float | None = None,
     scenario: Scenario[Any] | str | Path | None = None,
+    coverage: float = 1.0,
     seed: int | None = None,
     allow_code: bool = False,
     progress: Progress | None = None,
@@ -115,6 +117,8 @@ def attack(
         Gain of a correct claim and cost of a claim. Default: those of the scenario.
     scenario : Scenario, str or Path, optional
         A scenario, or its name or file; its hierarchies, names of columns and values are used.
+    coverage : float
+        Probability that the person of a row is in the register, above 0.
     seed : int
         Seed of random choices between equally probable people. Default: the scenario's seed, or 0.
     allow_code : bool
@@ -140,33 +144,42 @@ def attack(
     >>> found.claims[["row", "person", "predicted"]].values.tolist()  # doctest: +SKIP
     [[0, 'Bob', 1.0], [1, 'Cem', 1.0]]
     """
-    loaded = scenario if scenario is None or isinstance(scenario, Scenario) else Scenario.load(str(scenario), allow_code=allow_code)
+    loaded = (
+        scenario
+        if scenario is None or isinstance(scenario, Scenario)
+        else Scenario.load(str(scenario), allow_code=allow_code)
+    )
     with (
         as_file(data, "attack: argument 'data'", "shared") as shared_file,
         as_file(register, "attack: argument 'register'", "register") as register_file,
         as_file("" if truth is None else truth, "attack: argument 'truth'", "truth") as truth_file,
     ):
-        files = {"file": shared_file, "register": register_file, "truth": None if truth is None else truth_file}
-        return attack_files(files, loaded, key=id, person=person, gain=gain, cost=cost, seed=seed, progress=progress)
+        files = {"file": shared_file, "register": register_file}
+        files |= {} if truth is None else {"truth": truth_file}
+        return _attacked(files, loaded, id, person, _game(loaded, gain, cost, coverage), seed, progress)
 
 
-def attack_files(
-    given: Mapping[str, Path | None],
+class _Game(NamedTuple):
+    """Gain of a correct claim, cost of a claim, and probability that the person of a row is in the register."""
+
+    gain: float
+    cost: float
+    coverage: float
+
+
+def _attacked(
+    files: Mapping[str, Path],
     loaded: Scenario[Any] | None,
-    *,
     key: str | None,
     person: str | None,
-    gain: float | None,
-    cost: float | None,
+    game: _Game,
     seed: int | None,
     progress: Progress | None,
 ) -> AttackResult:
-    """Return the attack on a file; see `attack`. `given` has ``file``, ``register`` and ``truth``."""
-    started = time.perf_counter()
-    gain, cost = _amounts(loaded, gain, cost)
+    """Return the attack on a file; `files` has ``file``, ``register`` and perhaps ``truth``. See `attack`."""
+    started, coverage = time.perf_counter(), game.coverage
     report: Progress = progress or (lambda task, done, total: None)
     report("reading files", 0, 3)
-    files = {name: path for name, path in given.items() if path is not None}
     seed = (0 if loaded is None else loaded.scenario.seed) if seed is None else seed
     tables = {name: read_coded_table(path, delimiter=sniff_delimiter(path)) for name, path in files.items()}
     shared, register = tables["file"], tables["register"]
@@ -179,11 +192,12 @@ def attack_files(
     row_sets, unit_set = RowSets.from_rows(of_row, units)
     person_sets, person_set = RowSets.from_rows(of_person, people)
     report("predicting", 1, 3)
-    least = gain / cost if cost else np.inf
+    least = coverage * game.gain / game.cost if game.cost else np.inf
     search = _search(sides, int(person_sets.rows_of_person.max()), least, is_linked=person is not None)
     report("linking", 2, 3)
-    options = _posteriors(link(sides, search, seed), sides, row_sets, person_sets, is_linked=person is not None)
-    claimed = _claims(options, unit_set, person_set, gain, cost, random_stream(seed, "claims"))
+    pairs, is_linked = link(sides, search, seed), person is not None
+    options = _posteriors(pairs, sides, row_sets, person_sets, coverage, is_linked=is_linked)
+    claimed = _claims(options, unit_set, person_set, game, random_stream(seed, "claims"))
     first = pd.Series(np.arange(len(units))).groupby(units).first().to_numpy()
     claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
     claims = claims.join(claimed[list(ESTIMATES)])
@@ -191,9 +205,9 @@ def attack_files(
         claims["correct"] = own[claims["row"]] == claimed["person"].to_numpy()
     claims = claims.sort_values("row", ignore_index=True)
     size = {"rows": len(shared), "people": len(names)}
-    tables_of = _measured(claims, gain, cost, size, files["file"].name)
-    about = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
-    facts = {"attack": {**about, "id": key, "person": person, "gain": gain, "cost": cost, "seed": seed}}
+    tables_of = _measured(claims, game, size, files["file"].name)
+    digests = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
+    facts = {"attack": {**digests, "id": key, "person": person, **game._asdict(), "seed": seed}}
     timings = {"attack": time.perf_counter() - started}
     if loaded is not None:
         return AttackResult(*tables_of, **common_fields(loaded, timings, facts, warnings))
@@ -202,16 +216,22 @@ def attack_files(
     return AttackResult(*tables_of, name="attack", manifest=manifest, warnings=warnings)
 
 
-def _amounts(loaded: Scenario[Any] | None, *given: float | None) -> list[float]:
-    """Return the gain and the cost that the caller gives, or those of the scenario."""
-    found = list[float]()
-    for name, amount, key in zip(("gain", "cost"), given, ("adversary_gain", "cost"), strict=True):
-        if amount is None and loaded is None:
+def _game(loaded: Scenario[Any] | None, gain: float | None, cost: float | None, coverage: float) -> _Game:
+    """Return the amounts that the caller gives, or those of the scenario, and the coverage."""
+    if loaded is not None:
+        economics = economics_of(loaded.scenario)[0]
+        gain, cost = economics.adversary_gain if gain is None else gain, economics.cost if cost is None else cost
+    for name, amount in (("gain", gain), ("cost", cost)):
+        if amount is None:
             raise InputError("amount missing", where=name, expected="an amount, or a scenario")
-        value: Any = getattr(economics_of(loaded.scenario)[0], key) if amount is None and loaded else amount
-        refuse_first((not 0 <= value < np.inf, "wrong amount", name, value, "a number of 0 or more"))
-        found.append(float(value))
-    return found
+    game = _Game(float(gain or 0.0), float(cost or 0.0), coverage)
+    amounts = [
+        (not 0 <= game[n] < np.inf, "wrong amount", name, game[n], "0 or more")
+        for n, name in ((0, "gain"), (1, "cost"))
+    ]
+    share = not 0 < coverage <= 1, "wrong probability", "coverage", coverage, "a number above 0, at most 1"
+    refuse_first(*amounts, share)
+    return game
 
 
 def _numbered(table: pd.DataFrame, column: str | None) -> tuple[NDArray[np.int64], Sequence[Any]]:
@@ -349,11 +369,14 @@ def _search(sides: Sides, most_rows: int, least: float, *, is_linked: bool) -> M
     return search
 
 
-def _posteriors(pairs: pd.DataFrame, sides: Sides, units: RowSets, people: RowSets, *, is_linked: bool) -> pd.DataFrame:
+def _posteriors(
+    pairs: pd.DataFrame, sides: Sides, units: RowSets, people: RowSets, coverage: float, *, is_linked: bool
+) -> pd.DataFrame:
     """Return the most probable people of each set of released rows.
 
     A released row is equally probably each row of its person in the register. The rows of a unit (one row, or the
-    linked rows of a person) are independent given the person.
+    linked rows of a person) are independent given the person. For the game, people outside the register have the same
+    values as people in it; for the attack, their likelihood is that of a random pair.
 
     Parameters
     ----------
@@ -362,6 +385,8 @@ def _posteriors(pairs: pd.DataFrame, sides: Sides, units: RowSets, people: RowSe
     sides : Sides
     units, people : RowSets
         Sets of distinct released rows, and of distinct people.
+    coverage : float
+        Probability that the person of a row is in the register.
     is_linked : bool
         Whether the file links the rows of a person.
 
@@ -391,15 +416,19 @@ def _posteriors(pairs: pd.DataFrame, sides: Sides, units: RowSets, people: RowSe
     )
     joint = joint[joint["n"] == joint["unit"].map(needed)].reset_index(drop=True)
     of_set = joint["set"].to_numpy()
-    odds = np.exp(joint["attack"]) / max(int(people.people.sum()) - 1, 1)
-    joint["match_probability"] = odds / (1 + odds)
     # Without links, a person with many rows in the register probably has many rows in the file.
-    prior = np.zeros(len(joint)) if is_linked else np.log(people.rows_of_person[of_set])
+    shares = np.ones(people.n_sets) if is_linked else people.rows_of_person.astype(np.float64)
+    prior = (shares / (shares @ people.people))[of_set]
+    odds = np.exp(joint["attack"]) * coverage * prior / (1 - coverage * prior)
+    joint["match_probability"] = (odds / (1 + odds)).where(odds < np.inf, 1.0)
+    outside = (1 - coverage) / coverage
     for name, estimate in (("attack", "probability"), ("game", "predicted")):
-        weight = joint[name] + prior
-        scaled = np.exp(weight - weight.groupby(joint["unit"]).transform("max").clip(lower=-1e300))
-        total = (scaled * people.people[of_set]).groupby(joint["unit"]).transform("sum")
-        joint[estimate] = np.divide(scaled, total, out=np.zeros(len(joint)), where=total.to_numpy() > 0)
+        weight = joint[name] + np.log(prior)
+        highest = weight.groupby(joint["unit"]).transform("max").clip(lower=-_LARGEST)
+        scaled = np.exp(weight - highest)
+        total = (scaled * people.people[of_set]).groupby(joint["unit"]).transform("sum").to_numpy()
+        total = total + outside * (total if name == "game" else np.exp(-highest.to_numpy()))
+        joint[estimate] = np.divide(scaled, total, out=np.zeros(len(joint)), where=total > 0)
     best = joint.groupby("unit")["probability"].transform("max")
     return joint.loc[joint["probability"] >= best * (1 - 1e-9), ["unit", "set", *ESTIMATES]].reset_index(drop=True)
 
@@ -408,8 +437,7 @@ def _claims(
     options: pd.DataFrame,
     unit_set: NDArray[np.intp],
     person_set: NDArray[np.intp],
-    gain: float,
-    cost: float,
+    game: _Game,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Return the claims of the attack: unit, person and `ESTIMATES`.
@@ -423,10 +451,10 @@ def _claims(
         See `_posteriors`.
     unit_set, person_set : ndarray of int, shape (n_units,) and (n_people,)
         Set of each unit and of each person.
-    gain, cost : float
+    game : _Game
     rng : numpy.random.Generator
     """
-    options = options[options["probability"] * gain > cost]
+    options = options[options["probability"] * game.gain > game.cost]
     choices = options.groupby("unit").indices
     sets = options["set"].to_numpy()
     order = rng.permutation(len(person_set))
@@ -449,7 +477,7 @@ def _claims(
 
 
 def _measured(
-    claims: pd.DataFrame, gain: float, cost: float, sizes: Mapping[str, int], name: str
+    claims: pd.DataFrame, game: _Game, sizes: Mapping[str, int], name: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return the tables of an `AttackResult`; see there. `sizes` are numbers of rows and people."""
     n, correct = len(claims), claims.get("correct")
@@ -457,9 +485,12 @@ def _measured(
     expected = [claims["predicted"].sum(), number.quantile(0.025), number.quantile(0.975)]
     summary: dict[str, float] = {**sizes, "claims": n}
     for suffix, value in zip(("", "_low", "_high"), expected, strict=True):
-        summary |= {f"predicted{suffix}": float(value), f"payoff_predicted{suffix}": float(gain * value - cost * n)}
+        summary |= {
+            f"predicted{suffix}": float(value),
+            f"payoff_predicted{suffix}": float(game.gain * value - game.cost * n),
+        }
     if correct is not None:
-        summary |= {**_precision(correct), "payoff": float(gain * correct.sum() - cost * n)}
+        summary |= {**_precision(correct), "payoff": float(game.gain * correct.sum() - game.cost * n)}
         summary |= {f"brier_{each}": float(((claims[each] - correct) ** 2).mean()) for each in ESTIMATES}
     thresholds = []
     for threshold in _THRESHOLDS:

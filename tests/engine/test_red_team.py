@@ -115,6 +115,22 @@ def test_unique_people_are_found_and_a_group_of_four_one_time_in_four():
     assert abs(others["correct"].sum() - 60) < 4 * np.sqrt(60)
 
 
+def test_people_outside_the_register_are_predicted_by_its_coverage():
+    rng = np.random.default_rng(7)
+    people = pd.DataFrame({"age": rng.integers(0, 60, 4000), "place": rng.choice(PLACES[:20], 4000)})
+    listed = np.flatnonzero(rng.random(4000) < 0.6)
+    own = rng.permutation(4000)[:1500]
+    truth = pd.Series(np.arange(len(listed)), index=listed).reindex(own)
+    key = pd.DataFrame({"person": truth.map(lambda row: "" if pd.isna(row) else str(int(row))).to_numpy()})
+    options = {"truth": key, "gain": 100, "cost": 1, "coverage": 0.6}
+    found = reidsim.attack(people.iloc[own], people.iloc[listed], **options)
+    claims = found.claims
+    right, deviation = claims["correct"].sum(), np.sqrt((claims["predicted"] * (1 - claims["predicted"])).sum())
+    assert abs(right - claims["predicted"].sum()) < 4 * deviation
+    # Without the coverage, the prediction would be too high.
+    assert right < claims["predicted"].sum() / 0.6 - 4 * deviation
+
+
 def test_typos_are_repaired_or_found_by_the_other_columns():
     rng = np.random.default_rng(2)
     names = ["".join(rng.choice(list("bcdfgklmnprst"), 7)) for _ in range(300)]
@@ -171,6 +187,7 @@ def test_a_scenario_gives_hierarchies_and_amounts_and_the_truth_may_be_unknown()
 
 WRONG = [
     (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
+    (["--gain", "3", "--cost", "1", "--coverage", "0"], "coverage: wrong probability; found 0.0; expected a number"),
     (["--gain", "3", "--cost", "1", "--id", "nme"], "people.csv: column 'nme': column missing"),
     (["--gain", "3", "--cost", "1", "--person", "key"], "shared.csv: column 'key': column missing"),
     (["--gain", "3", "--cost", "1", "--truth", "short.csv"], "short.csv: the key does not fit the file; found '1 row'"),
