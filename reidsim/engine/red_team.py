@@ -510,8 +510,10 @@ def _measured(
 
 def _precision(correct: pd.Series[bool]) -> dict[str, float]:
     """Return number and share of correct claims, with the Wilson interval of the share."""
-    n, share = max(len(correct), 1), correct.sum() / max(len(correct), 1)
-    middle, weight = (share + _NORMAL**2 / (2 * n)) / (1 + _NORMAL**2 / n), _NORMAL / (1 + _NORMAL**2 / n)
-    half = weight * np.sqrt(share * (1 - share) / n + _NORMAL**2 / (4 * n * n))
-    low, high = (middle - half, middle + half) if len(correct) else (0.0, 1.0)
-    return {"correct": int(correct.sum()), "precision": float(share), "precision_low": low, "precision_high": high}
+    n, number = len(correct), int(correct.sum())
+    if n == 0:
+        return {"correct": 0, "precision": np.nan, "precision_low": 0.0, "precision_high": 1.0}
+    share, square = number / n, _NORMAL**2 / n
+    half = _NORMAL * np.sqrt(share * (1 - share) / n + square / (4 * n))
+    low, high = ((share + square / 2 + sign * half) / (1 + square) for sign in (-1, 1))
+    return {"correct": number, "precision": share, "precision_low": low, "precision_high": high}
