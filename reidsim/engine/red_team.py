@@ -187,6 +187,9 @@ def _attacked(
         require_columns(table, [column] if column is not None else [], files[name])
     sides, of_row, of_person, warnings = _read(shared, register, files, loaded, {key, person})
     people, names = _numbered(register, key)
+    if key is not None:
+        nobody, expected = (register[key] == "").to_numpy(), "a person in every row"
+        refuse_rows(nobody, "person missing", source=files["register"], column=key, expected=expected)
     units, _ = _numbered(shared, person)
     own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))
     row_sets, unit_set = RowSets.from_rows(of_row, units)
