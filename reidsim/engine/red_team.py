@@ -26,7 +26,7 @@ from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
 from reidsim.linkage.noise import unknown
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.record_linkage import LinkedColumn, Sides, link
+from reidsim.linkage.record_linkage import MOST_COLUMNS, LinkedColumn, Sides, link
 from reidsim.linkage.totals import successes
 from reidsim.populations.population import Attribute, Counts, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
@@ -286,6 +286,10 @@ def _read(
     places = [column for column in names if column in shared and column in register and column not in keys]
     found = listed(map(str, register.columns))
     refuse_first((not places, "no column in common", None, found, f"some of {listed(names)}"), source=files["register"])
+    too_many, number = len(places) > MOST_COLUMNS, counted(len(places), "column")
+    refuse_first(
+        (too_many, "too many columns in common", None, number, f"at most {MOST_COLUMNS}"), source=files["file"]
+    )
     columns, labels, values, warnings = list[LinkedColumn](), [], [], list[str]()
     for column in places:
         (label, texts), (value, known) = coded(shared[column]), coded(register[column])

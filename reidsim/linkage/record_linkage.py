@@ -36,6 +36,8 @@ _PEOPLE = 2_000
 # Class of a label that covers any value and of a missing value, and class of other values of people.
 _ANYTHING, _PERSON = 0, 99
 _MEMORY = "2GB"
+# The rules that search a row are the binary digits of an integer of 64 bits.
+MOST_COLUMNS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +143,8 @@ def link(sides: Sides, search: Members, seed: int) -> pd.DataFrame:
         row, cell = _training_pairs(sides, search[:, place + 1], place, rng)
         own, is_enough = np.unique(row), len(np.unique(row)) >= _FEWEST
         if not is_enough:
-            own, cell = (
-                rng.permutation(len(rows))[:_TRAINING_ROWS],
-                rng.choice(len(cells), _PEOPLE, p=people / people.sum()),
-            )
+            own = rng.permutation(len(rows))[:_TRAINING_ROWS]
+            cell = rng.choice(len(cells), _PEOPLE, p=people / people.sum())
             row = np.zeros(len(cell), dtype=np.int64)
         tables = _table(columns, rows[own], [place], own), _table(columns, cells[cell], [place], row, of_people=True)
         # Splink divides by the odds, which are infinite if all pairs are matches.
@@ -168,21 +168,19 @@ def link(sides: Sides, search: Members, seed: int) -> pd.DataFrame:
     register = _table(columns, cells, every, np.zeros(len(cells), dtype=np.int64), of_people=True)
     pairs = linker(released, register, prior, comparisons, rules).inference.predict().as_duckdbpyrelation()
     # Several rules may find a pair.
-    found: pd.DataFrame = pairs.query(
-        "pairs", "select distinct unique_id_l as row, unique_id_r as cell, match_weight from pairs"
-    ).df()
+    query = "select distinct unique_id_l as row, unique_id_r as cell, match_weight from pairs"
+    found: pd.DataFrame = pairs.query("pairs", query).df()
     found["weight"] = found.pop("match_weight") * np.log(2) - np.log(prior / (1 - prior))
     return found
 
 
 def _table(
-    columns: Sequence[LinkedColumn],
-    codes: Codes,
-    places: Sequence[int],
-    bits: NDArray[np.int64],
-    of_people: bool = False,
+    columns: Sequence[LinkedColumn], codes: Codes, places: Sequence[int], bits: Counts, *, of_people: bool = False
 ) -> pa.Table:
-    """Return the table of one side for Splink: for each column, its covered values, text and class."""
+    """Return the table of one side for Splink: for each column, its covered values, text and class.
+
+    `bits` has the rules by which a row is searched, as binary digits, or the row whose pairs train a column.
+    """
     table = {"unique_id": pa.array(np.arange(len(codes))), "bits": pa.array(bits)}
     for place in places:
         column, code = columns[place], pa.array(codes[:, place])

@@ -380,9 +380,9 @@ def attack_tables(result: AttackResult) -> Iterator[Table]:
         "Brier score of the prediction": ("brier_predicted", "{:.4f}"),
         "Brier score of the attack": ("brier_probability", "{:.4f}"),
     }
-    rows = [[label, form.format(own[name]), ""] for label, (name, form) in singles.items() if name in own]
+    rows = [[label, form.format(own[name]), ""] for label, (name, form) in singles.items() if pd.notna(own.get(name))]
     for label, (name, form, end) in intervals.items():
-        if name in own:
+        if pd.notna(own.get(name)):
             rows.append(
                 [label, form.format(own[name]), " to ".join(end.format(own[f"{name}_{at}"]) for at in ("low", "high"))]
             )
