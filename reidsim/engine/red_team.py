@@ -24,12 +24,12 @@ from reidsim.core.tables import as_file, coded, read_coded_table, require_column
 from reidsim.core.wording import counted
 from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_of, versions
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
-from reidsim.linkage.noise import unknown
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.record_linkage import MOST_COLUMNS, LinkedColumn, Sides, link
 from reidsim.linkage.totals import successes
 from reidsim.populations.population import Attribute, Counts, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.noise import unknown
 from reidsim.releases.records import CellReader, Members
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.kind import Progress, kind_of

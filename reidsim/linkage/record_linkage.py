@@ -75,7 +75,7 @@ class LinkedColumn:
 
     @property
     def likelihood(self) -> Floats:
-        """Model of the column without noise (see `reidsim.linkage.noise`); for a missing value, the label's share."""
+        """Model of the column without noise (see `reidsim.releases.noise`); for a missing value, the label's share."""
         return np.column_stack([self.covers[:, :-1].astype(np.float64), self.share])
 
 

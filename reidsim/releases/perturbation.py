@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from reidsim.core.numerics import random_stream
-from reidsim.linkage.noise import information_loss, replaced
 from reidsim.populations.population import Attribute, Codes
 from reidsim.releases.lattice import NO_BENEFIT, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
+from reidsim.releases.noise import information_loss, replaced
 
 
 class PerturbedColumn(NamedTuple):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
-from reidsim.linkage.noise import estimated, of_sets, replaced, with_added
+from reidsim.releases.noise import estimated, of_sets, replaced, with_added
 
 
 @st.composite

@@ -42,12 +42,12 @@ from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, polic
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import SampledPeople, people_fitting
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
-from reidsim.linkage.noise import entropies
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
+from reidsim.releases.noise import entropies
 from reidsim.releases.protection import (
     counterfeits_of,
     forms_of_groups,

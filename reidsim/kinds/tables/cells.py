@@ -1,7 +1,7 @@
 """Read a column of a released file: its labels, and the probability of each label given the true value.
 
 The model of noise of a column (`NoiseSection`) says how another program changed its values; see
-`reidsim.linkage.noise`.
+`reidsim.releases.noise`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from reidsim.core.errors import refuse_first, refuse_rows, require_among
 from reidsim.core.files import data_file, require_memory
 from reidsim.core.tables import numbers, read_table, sniff_delimiter
 from reidsim.kinds.tables.schema import Noise, NoiseSection
-from reidsim.linkage import noise as models
 from reidsim.populations.population import Attribute
+from reidsim.releases import noise as models
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 from reidsim.releases.lattice import Floats
 from reidsim.releases.records import CellReader

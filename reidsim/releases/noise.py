@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.core.numerics import log
-from reidsim.releases.records import Members
 
 Floats = NDArray[np.float64]
+Members = NDArray[np.bool_]
 
 
 def of_sets(sets: Sequence[Members]) -> Floats:
