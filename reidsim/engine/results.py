@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import parquet
 
 from reidsim.agents.attack import weighted_quantiles
 from reidsim.core.errors import InputError, reading, writing
@@ -33,7 +35,16 @@ from reidsim.core.files import BUNDLED, data_file, is_parquet_folder, require_no
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.outcomes import Reidentified, own_measures
-from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, kind_of, kind_of_content, once_each
+from reidsim.scenarios.kind import (
+    ROWS_PER_PART,
+    AnalysisTables,
+    Kind,
+    Progress,
+    RecordTable,
+    kind_of,
+    kind_of_content,
+    once_each,
+)
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
 
@@ -47,9 +58,6 @@ _LOGGER = logging.getLogger(__name__)
 Illustrator = Callable[[Any, Path], list[str]]
 _version = cache(version)  # reads and parses a file
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
-
-# Rows per row group of a Parquet file.
-_ROWS_PER_PART = 100_000
 
 
 def write_results(folder: Path, write: Callable[[Path], object]) -> None:
@@ -289,6 +297,10 @@ class Result:
         """
         return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame)}
 
+    def written_tables(self) -> Mapping[str, pd.DataFrame | RecordTable]:
+        """Return the same tables as they are written; a large one in parts."""
+        return self.stored_tables()
+
     @property
     def facts(self) -> dict[str, Any]:
         """Plain data that `restored` needs and that neither the tables nor the manifest contain."""
@@ -372,10 +384,11 @@ class Result:
 
         The returned manifest includes the names of the figures and the warnings; it is not written.
         """
-        for name, table in self.stored_tables().items():
+        tables = self.written_tables()
+        for name, table in tables.items():
             write_parquet(folder / f"{name}.parquet", table)
         figures = [] if illustrate is None else illustrate(self, folder / "figures")
-        facts = {"type": type(self).__name__, "tables": [*self.stored_tables()], **self.facts}
+        facts = {"type": type(self).__name__, "tables": [*tables], **self.facts}
         return {**self.manifest, "result": facts, "figures": figures, "warnings": list(self.warnings)}
 
 
@@ -415,12 +428,17 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=2, default=plain) + "\n", encoding="utf-8")
 
 
-def write_parquet(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as Parquet, without index, in row groups of 100,000 rows.
+def write_parquet(path: Path, table: pd.DataFrame | RecordTable) -> None:
+    """Write a table, or the parts of a table of records, as Parquet, without index, in row groups of 100,000 rows.
 
     Readers can load row groups separately, to limit memory.
     """
-    table.to_parquet(path, index=False, row_group_size=_ROWS_PER_PART)
+    parts = table.parts() if isinstance(table, RecordTable) else iter([table])
+    tables = (pa.Table.from_pandas(part, preserve_index=False) for part in parts)
+    first = next(tables)
+    with parquet.ParquetWriter(path, first.schema) as writer:
+        for each in itertools.chain([first], tables):
+            writer.write_table(each, row_group_size=ROWS_PER_PART)
 
 
 class Clock:
@@ -514,8 +532,8 @@ class RunResult(Result):
     runs : DataFrame
         One row per replication and policy (in assessments, per row of the assessment): `RUN_COLUMNS`, averages of
         `MEASURES` over records, and further measures of the game. Stored as ``runs.parquet`` in results folders.
-    records : DataFrame
-        One row per record and policy, from the first replication.
+    table_of_records : DataFrame or RecordTable
+        One row per record and policy, from the first replication; see `records`.
     analysis : AnalysisTables
         Tables from which the figures are drawn.
     by : tuple of str
@@ -541,7 +559,7 @@ class RunResult(Result):
     """
 
     runs: pd.DataFrame
-    records: pd.DataFrame
+    table_of_records: pd.DataFrame | RecordTable
     analysis: AnalysisTables
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
@@ -549,13 +567,30 @@ class RunResult(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the owner of temporary files, which stay with the process that made them."""
-        return {**vars(self), "held": None}
+        return {**vars(self), "held": None, "table_of_records": self.records}
 
     @classmethod
     def restored(cls, tables: dict[str, pd.DataFrame], facts: Mapping[str, Any], common: dict[str, Any]) -> Self:
         """Return a result from the content of its results folder; see `Result.restored`."""
         runs, records = tables.pop("runs"), tables.pop("records", pd.DataFrame())
         return cls(runs, records, AnalysisTables(tables), tuple(facts["by"]), tuple(facts["measured"]), **common)
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """One row per record and policy, from the first replication."""
+        records = self.table_of_records
+        return records.frame() if isinstance(records, RecordTable) else records
+
+    @property
+    def risks(self) -> pd.DataFrame:
+        """Outcomes of data subjects: `records` once for each subject, with column ``weight``, a number of subjects.
+
+        Subjects with equal outcomes may be one row, with fewer columns; see `RecordTable.weighted`.
+        """
+        records = self.table_of_records
+        if isinstance(records, RecordTable):
+            return records.weighted()
+        return once_each(records, self.manifest["content"]).assign(weight=1)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -620,8 +655,15 @@ class RunResult(Result):
 
         They are runs, records (if any), and the tables for figures.
         """
-        records = {"records": self.records} if len(self.records.columns) else {}
-        return {"runs": self.runs, **records, **self.analysis.tables()}
+        tables = self.written_tables()
+        return {name: self.records if name == "records" else table for name, table in tables.items()}
+
+    def written_tables(self) -> dict[str, Any]:
+        """Return the same tables; the records are a `RecordTable` where `table_of_records` is."""
+        records = self.table_of_records
+        has_records = isinstance(records, RecordTable) or len(records.columns)
+        of_records = {"records": records} if has_records else {}
+        return {"runs": self.runs, **of_records, **self.analysis.tables()}
 
 
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:

@@ -50,7 +50,16 @@ from reidsim.games.outcomes import (
     mixed,
     own_measures,
 )
-from reidsim.scenarios.kind import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, equilibria_of, kind_of
+from reidsim.scenarios.kind import (
+    PERSON,
+    AnalysisTables,
+    Played,
+    PolicyOutcome,
+    Progress,
+    RecordTable,
+    equilibria_of,
+    kind_of,
+)
 from reidsim.scenarios.scenario import Scenario, Study
 
 # Measures of `broken_guarantees`.
@@ -241,7 +250,7 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
     study, last = _last_rounds(study, ended)
     records = kind.records(study, 0, equilibria_of(last))
     if agents.participation is not None or setting.schedule is not None:
-        records = with_participation(records, ended)
+        records = with_participation(records.frame() if isinstance(records, RecordTable) else records, ended)
     # Warnings concern decisions of the policy: a row in which no subject took part in the last round does not count as
     # withheld, so its strategy of -1 is replaced by 0.
     row, decided = kind.row_of_subject(study, 0), {}

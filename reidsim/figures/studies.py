@@ -31,7 +31,7 @@ from reidsim.games.outcomes import (
     SHARE_ATTACKED,
 )
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.kind import gain_goes_with_loss, loss_text, once_each
+from reidsim.scenarios.kind import gain_goes_with_loss, loss_text
 from reidsim.scenarios.schema import SweepSection, rows_along
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
@@ -76,8 +76,9 @@ def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
     """
     if {"policy", *_COLOURS} <= set(result.runs.columns):
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
-    if {"policy", "attacked", "success_probability"} <= set(result.records.columns) and len(result.records):
-        yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
+    risks = result.risks
+    if {"policy", "attacked", "success_probability"} <= set(risks.columns) and len(risks):
+        yield "risks", risks_by_policy(risks)
     if "reidentified" in result.analysis.tables():
         yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
     yield from risk_utility_maps(result.summary)
@@ -152,15 +153,15 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     Parameters
     ----------
     records : DataFrame
-        One row per record and policy, with columns ``policy``, ``attacked`` (whether the record is attacked) and
-        ``success_probability``.
+        Rows of records by policy, with columns ``policy``, ``attacked`` (whether the record is attacked),
+        ``success_probability``, and ``weight``, the number of records in the row.
     """
     risks, steps, highest = records["success_probability"].where(records["attacked"].astype(bool), 0.0), {}, 0.0
     for policy in records["policy"].unique():
-        own = risks[(records["policy"] == policy).to_numpy()]
-        numbers = own.value_counts().sort_index(ascending=False)
-        steps[str(policy)] = [1.0, *numbers.index, 0.0], [0.0, *numbers.cumsum() / len(own), 1.0]
-        highest = max(highest, float((own > 0).mean()))
+        own = (records["policy"] == policy).to_numpy()
+        numbers = records["weight"][own].groupby(risks[own]).sum().sort_index(ascending=False)
+        steps[str(policy)] = [1.0, *numbers.index, 0.0], [0.0, *numbers.cumsum() / numbers.sum(), 1.0]
+        highest = max(highest, float(numbers[numbers.index > 0].sum() / numbers.sum()))
     labels = {"title": "Risk by record", "x": "Probability of being re-identified", "y": "Share of records at or above"}
     figure, axes = _drawn_steps(steps, **labels)
     axes.set(xlim=(0, 1), ylim=(0, min(1.0, 1.1 * highest) or 1.0))

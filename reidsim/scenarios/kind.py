@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 
 Keys = NDArray[np.intp]
 
+# Rows per part of a table of records, and per row group of a Parquet file.
+ROWS_PER_PART = 100_000
+
 # Texts that mean a missing key, in lower case. They are refused, because rows without a key would form one person.
 _MISSING = ("", "na", "n/a", "nan", "null", "none", ".")
 # Columns of records.parquet for the person and household of a record. The person is a number, never the key itself.
@@ -263,15 +266,14 @@ def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibriu
     return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
 
 
-def record_table(
-    equilibria: Mapping[str, Equilibrium],
-    rows: np.ndarray[Any, np.dtype[np.intp]],
-    describe: Callable[[str, int], str],
-    *,
-    beside: Callable[[Equilibrium], Mapping[str, Any]] = lambda found: {},
-    released: Callable[[str, Equilibrium], pd.DataFrame] | None = None,
-) -> pd.DataFrame:
-    """Return one row per record and policy.
+@dataclass(frozen=True, eq=False)
+class RecordTable:
+    """Table of one row per record and policy, made in parts from outcomes by row of the games.
+
+    The table of a large file does not fit into memory, but each part does. Its columns are record, policy, strategy,
+    publisher_payoff, adversary_payoff, attacked, success_probability, utility, generalization_intensity, and the
+    additional columns; records are numbered from 0. All records of the first policy come first. The strategy of a
+    withheld record is ``withheld``.
 
     Parameters
     ----------
@@ -281,49 +283,67 @@ def record_table(
         Row of each record in the games.
     describe : callable
         Returns the description of a strategy, given the policy and the strategy's number.
-    beside : callable, optional
+    weights : ndarray of int64, shape (n_rows,)
+        Number of data subjects in each row.
+    beside : callable
         Returns additional columns, shape (n_records,), given a policy's equilibrium by row of the games. They are
         inserted after the record number.
     released : callable, optional
-        Returns additional columns, shape (n_records,), given a policy and its equilibrium by record. They are appended
-        after the outcomes.
-
-    Returns
-    -------
-    DataFrame
-        Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
-        generalization_intensity, and the additional columns; records are numbered from 0. All records of the first
-        policy come first. The strategy of a withheld record is ``withheld``.
+        Returns additional columns of a part of the records, given a policy, its equilibrium by record of the part, and
+        the slice of the records. They are appended after the outcomes.
     """
-    used = {policy: np.unique(each.strategies) for policy, each in equilibria.items()}
-    # A negative number means that the record is withheld.
-    texts = {
-        (each, policy): "withheld" if each < 0 else describe(policy, each)
-        for policy, numbers in used.items()
-        for each in numbers.tolist()
-    }
-    strategies = pd.Index(list(dict.fromkeys(texts[key] for key in sorted(texts))), dtype="str")
-    policies = pd.Index(list(equilibria), dtype="str")
 
-    def of_policy(number: int, policy: str, equilibrium: Equilibrium) -> pd.DataFrame:
-        each, numbers = equilibrium.expand(rows), used[policy]
-        codes = strategies.get_indexer(pd.Index([texts[strategy, policy] for strategy in numbers.tolist()])).astype(
-            np.int32
-        )
-        code = codes[np.searchsorted(numbers, equilibrium.strategies)][rows]
-        outcome = pd.DataFrame(
-            {
-                "record": np.arange(len(rows)),
-                **beside(equilibrium),
-                "policy": pd.Categorical.from_codes(np.full(len(rows), number), categories=policies),
-                "strategy": pd.Categorical.from_codes(code, categories=strategies),
-                **{column: getattr(each, column) for column in OUTCOME_COLUMNS},
-            }
-        )
-        return outcome if released is None else pd.concat([outcome, released(policy, each)], axis=1)
+    equilibria: Mapping[str, Equilibrium]
+    rows: NDArray[np.intp]
+    describe: Callable[[str, int], str]
+    weights: NDArray[np.int64]
+    beside: Callable[[Equilibrium], Mapping[str, Any]] = lambda found: {}
+    released: Callable[[str, Equilibrium, slice], pd.DataFrame] | None = None
 
-    parts = [of_policy(number, *each) for number, each in enumerate(equilibria.items())]
-    return pd.concat(parts, ignore_index=True)
+    def parts(self) -> Iterator[pd.DataFrame]:
+        """Yield consecutive parts of the table, each with an index from 0 and equal categories."""
+        used = {policy: np.unique(each.strategies) for policy, each in self.equilibria.items()}
+        # A negative number means that the record is withheld.
+        texts = {
+            (each, policy): "withheld" if each < 0 else self.describe(policy, each)
+            for policy, numbers in used.items()
+            for each in numbers.tolist()
+        }
+        names = pd.Index(list(dict.fromkeys(texts[key] for key in sorted(texts))), dtype="str")
+        policies = pd.Index(list(self.equilibria), dtype="str")
+        for number, (policy, equilibrium) in enumerate(self.equilibria.items()):
+            described = names.get_indexer([texts[each, policy] for each in used[policy].tolist()])
+            code, beside = described[np.searchsorted(used[policy], equilibrium.strategies)], self.beside(equilibrium)
+            for start in range(0, len(self.rows), ROWS_PER_PART):
+                records = slice(start, start + ROWS_PER_PART)
+                rows = self.rows[records]
+                each = equilibrium.expand(rows)
+                columns = {
+                    "record": np.arange(start, start + len(rows)),
+                    **{name: values[records] for name, values in beside.items()},
+                    "policy": pd.Categorical.from_codes(np.full(len(rows), number), categories=policies),
+                    "strategy": pd.Categorical.from_codes(code[rows], categories=names),
+                    **{column: getattr(each, column) for column in OUTCOME_COLUMNS},
+                }
+                outcome = pd.DataFrame(columns)
+                released = [] if self.released is None else [self.released(policy, each, records)]
+                yield pd.concat([outcome, *released], axis=1)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the whole table."""
+        return pd.concat(list(self.parts()), ignore_index=True)
+
+    def weighted(self) -> pd.DataFrame:
+        """Return the risks of data subjects: one row per policy and row of the games.
+
+        Columns are ``policy``, ``attacked``, ``success_probability`` and ``weight``, the number of data subjects.
+        """
+        columns = ("attacked", "success_probability")
+        tables = [
+            pd.DataFrame({"policy": policy, **{name: getattr(each, name) for name in columns}, "weight": self.weights})
+            for policy, each in self.equilibria.items()
+        ]
+        return pd.concat(tables, ignore_index=True)
 
 
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
@@ -378,8 +398,10 @@ class Played:
 
     Parameters
     ----------
-    runs, records : DataFrame
-        Tables as written to results folders.
+    runs : DataFrame
+        Table as written to results folders.
+    records : DataFrame or RecordTable
+        Table of records, or its parts.
     analysis : AnalysisTables
         Tables behind the figures.
     facts : dict
@@ -393,7 +415,7 @@ class Played:
     """
 
     runs: pd.DataFrame
-    records: pd.DataFrame
+    records: pd.DataFrame | RecordTable
     analysis: AnalysisTables
     facts: dict[str, Any]
     warnings: tuple[str, ...]
@@ -694,14 +716,18 @@ class Kind(ABC):
         """
         return pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
 
-    def records(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return a table of outcomes, one row per record and policy.
+    def records(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame | RecordTable:
+        """Return a table of outcomes, one row per record and policy; or its parts, for large tables.
 
-        Columns are ``record`` (number, from 0), ``policy``, ``strategy`` and the outcomes; see `record_table`. `draw`
+        Columns are ``record`` (number, from 0), ``policy``, ``strategy`` and the outcomes; see `RecordTable`. `draw`
         is the number of the study's draw, `equilibria` are the outcomes of the policies in it.
         """
-        space = study.world(draw).truth.space
-        return record_table(equilibria, self.row_of_record(study, draw), lambda _, strategy: space.describe(strategy))
+        world = study.world(draw)
+
+        def describe(policy: str, strategy: int) -> str:
+            return world.truth.space.describe(strategy)
+
+        return RecordTable(equilibria, self.row_of_record(study, draw), describe, world.weights).frame()
 
     def row_of_record(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the row of each record in the games of a draw, shape (n_records,).

@@ -97,7 +97,7 @@ def assert_row_is_the_papers(row, small, i, g):
 def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
     policies = ["no-attack", "no-protection"]
     with study_of(small, policies=policies) as study:
-        table = TABLES.records(study, 0, equilibria_of(play(study)))
+        table = TABLES.records(study, 0, equilibria_of(play(study))).frame()
     n = small.n_records
     assert table["policy"].tolist() == [policy for policy in policies for _ in range(n)]
     assert table["record"].tolist() == list(range(n)) * 2

@@ -90,6 +90,7 @@ def test_the_share_of_records_at_or_above_a_risk_is_counted():
             "policy": "basic",
             "attacked": [True, True, True, False],
             "success_probability": [0.5, 0.25, 0.25, 1.0],
+            "weight": [1, 1, 1, 1],
         }
     )
     (line,) = risks_by_policy(records).axes[0].lines

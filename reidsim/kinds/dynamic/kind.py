@@ -30,7 +30,7 @@ from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.adversary_schema import MONEY_KEYS, AdversarySection, EconomicsSection, economics_of
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.kind import AnalysisTables, Kind, PolicyOutcome, Progress, SharedColumns, digest_of
+from reidsim.scenarios.kind import AnalysisTables, Kind, PolicyOutcome, Progress, RecordTable, SharedColumns, digest_of
 from reidsim.scenarios.scenario import Scenario, Study, World, people_named, planner, table_named
 
 _ROUNDING = 1e-9
@@ -746,18 +746,20 @@ class DynamicKind(Kind):
             people[policy] = reidentified_in(found.expand(exposing_rows(study, found)), once, rng)
         return people
 
-    def records(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per case and policy, as released in the last table with the case.
+    def records(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> RecordTable:
+        """Return the parts of a table of one row per case and policy, as released in the last table with the case.
 
-        Columns are those of `record_table`, ``period`` (the case's own), and the released value of each attribute
+        Columns are those of `RecordTable`, ``period`` (the case's own), and the released value of each attribute
         (missing if the table is withheld).
         """
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
-        table = super().records(study, draw, equilibria)
-        released = [study.lattice.released(found.strategies[row], row) for found in equilibria.values()]
-        period = pd.Categorical.from_codes(np.tile(study.cases.period, len(equilibria)), categories=periods)
-        table.insert(1, PERIOD, pd.Series(period))
-        return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
+        period = pd.Categorical.from_codes(study.cases.period, categories=periods)
+
+        def released(record: Equilibrium, records: slice) -> pd.DataFrame:
+            return study.lattice.released(record.strategies, row[records])
+
+        describe, cases = study.lattice.describe, np.bincount(row, minlength=study.lattice.n_records)
+        return RecordTable(equilibria, row, describe, cases, lambda found: {PERIOD: period}, released)
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``periods``, with one row per policy and period.

@@ -47,9 +47,9 @@ from reidsim.scenarios.kind import (
     Kind,
     PolicyOutcome,
     Progress,
+    RecordTable,
     SharedColumns,
     equilibria_of,
-    record_table,
 )
 from reidsim.scenarios.registry import K_ANONYMITY, k_of, with_each_k
 from reidsim.scenarios.scenario import Scenario
@@ -183,10 +183,10 @@ class MaskingKind(Kind):
         summary[list(_OWN)] = np.array(own)
         return summary
 
-    def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return a table of one row per subject and policy, with its released values.
+    def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> RecordTable:
+        """Return the parts of a table of one row per subject and policy, with its released values.
 
-        Columns are those of `record_table`, then ``gap`` (if the solver of some policy bounds the payoff that a better
+        Columns are those of `RecordTable`, then ``gap`` (if the solver of some policy bounds the payoff that a better
         strategy could add; missing for the other policies), then the attributes. A value is unchanged, ``group of
         VALUE`` at an intermediate level, or missing if masked. All values of a withheld record are missing.
         """
@@ -195,18 +195,20 @@ class MaskingKind(Kind):
         for name in study.scenario.subjects.attributes:
             labels[name] = np.array(study.tables.label(name, game.world.targets.column(name)), dtype=object)
 
-        def released(policy: str, found: Equilibrium) -> pd.DataFrame:
+        def released(policy: str, found: Equilibrium, records: slice) -> pd.DataFrame:
             columns: dict[str, Any] = {"gap": np.nan if found.gap is None else found.gap} if bounded else {}
             levels = game.space.all_levels(np.maximum(found.strategies, 0)).T
             for (name, values), level, size in zip(labels.items(), levels, game.space.shape, strict=True):
-                masked, shown = found.withheld | (level == size - 1), values.copy()
-                between = (level > 0) & ~masked
-                shown[between] = _GROUP_OF + values[between]
+                masked, shown = found.withheld | (level == size - 1), values[records]
+                shown = np.where((level > 0) & ~masked, _GROUP_OF + shown, shown)
                 columns[name] = pd.Series(shown, dtype="str").mask(masked)
             return pd.DataFrame(columns)
 
         rows = self.row_of_record(study, draw)
-        return record_table(equilibria, rows, lambda _, strategy: game.space.describe(strategy), released=released)
+        def describe(policy: str, strategy: int) -> str:
+            return game.space.describe(strategy)
+
+        return RecordTable(equilibria, rows, describe, np.bincount(rows), released=released)
 
     def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``search_path``: the steps of a greedy search for one record.

@@ -40,7 +40,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.scenarios.agents import OpponentOptions
-from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, digest_of, record_table
+from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, RecordTable, digest_of
 from reidsim.scenarios.registry import Look, Policies, Policy
 from reidsim.scenarios.scenario import Scenario, Study, World
 from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text
@@ -583,10 +583,11 @@ class ParticipationKind(Kind):
     def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return a table of one row per person (or type of people) and policy.
 
-        The strategy is ``joined`` or ``withheld``. The columns are those of `record_table` without the adversary's
+        The strategy is ``joined`` or ``withheld``. The columns are those of `RecordTable` without the adversary's
         payoff and the generalization intensity.
         """
-        table = record_table(equilibria, np.arange(study.n_people), lambda policy, strategy: "joined")
+        rows = np.arange(study.n_people)
+        table = RecordTable(equilibria, rows, lambda policy, strategy: "joined", np.ones_like(rows)).frame()
         return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
     def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:

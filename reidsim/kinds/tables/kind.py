@@ -55,12 +55,12 @@ from reidsim.scenarios.kind import (
     LimitedColumns,
     PolicyOutcome,
     Progress,
+    RecordTable,
     SensitiveColumn,
     SharedColumns,
     counted_units,
     equilibria_of,
     key_columns,
-    record_table,
     solver_facts,
 )
 from reidsim.scenarios.registry import require_by_agents, with_each_k
@@ -226,13 +226,13 @@ class TablesKind(Kind):
             measures = measures.join(pd.DataFrame(rows, index=pd.Index(list(searched))))
         return measures
 
-    def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return a table of one row per record and policy, with its released values.
+    def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> RecordTable:
+        """Return the parts of a table of one row per record and policy, with its released values.
 
         There is a column with the released value of each quasi-identifier, missing if the record is withheld. With
         ``release.person``, there is also ``person``, numbered by first appearance; outcomes are then per person and
         repeat in all records of a person. With households, there is also ``household_risk``. Other columns are those of
-        every kind, see `reidsim.scenarios.kind.record_table`.
+        every kind, see `reidsim.scenarios.kind.RecordTable`.
         """
         household, persons = study.household_of, study.persons
         spaces = {policy: policy_named(policy).space(study) for policy in equilibria}
@@ -244,13 +244,13 @@ class TablesKind(Kind):
                 columns[HOUSEHOLD] = risk if persons is None else risk[persons.of_record]
             return columns
 
-        return record_table(
-            equilibria,
-            study.row_of_record,
-            lambda policy, strategy: spaces[policy].describe(strategy),
-            beside=beside,
-            released=lambda policy, record: spaces[policy].released(record.strategies, study.cell_of_record),
-        )
+        def describe(policy: str, strategy: int) -> str:
+            return spaces[policy].describe(strategy)
+
+        def released(policy: str, record: Equilibrium, records: slice) -> pd.DataFrame:
+            return spaces[policy].released(record.strategies, study.cell_of_record[records])
+
+        return RecordTable(equilibria, study.row_of_record, describe, study.weights, beside, released)
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Return the tables behind figures of records or of lattice nodes.
