@@ -415,7 +415,7 @@ def run_once(loaded: Scenario[Any], *, progress: Progress | None = None, explain
         If a file, adversary or policy that the scenario names cannot be used, or a policy cannot be played.
     """
     kind, clock, report = begun(loaded, progress)
-    study = kind.study_of(loaded)
+    study = kind.study_of(loaded, alone=True)
     clock.lap("build")
     _LOGGER.info("%s: data read in %.2f s", loaded.name, clock.laps["build"])
     with locating(loaded.path):
@@ -448,7 +448,7 @@ def check_once(loaded: Scenario[Any]) -> str:
         If a file, adversary or policy that the scenario names cannot be used.
     """
     kind = kind_of(loaded.scenario)
-    study = kind.study_of(loaded)
+    study = kind.study_of(loaded, alone=True)
     with locating(loaded.path):
         if not kind.in_rounds(loaded.scenario):
             return kind.describe(study)

@@ -37,6 +37,8 @@ class FittingRows:
         Lattice over the records, one row each; with `row_sets`, over the cells of the row sets.
     row_sets : RowSets, optional
         Row set of each person, over the codes of the lattice.
+    people : ndarray of int64, shape (n_records,), optional
+        Number of people with each record; 1 by default.
 
     Attributes
     ----------
@@ -51,12 +53,15 @@ class FittingRows:
         unused places are -1.
     """
 
-    def __init__(self, lattice: GeneralizationLattice, row_sets: RowSets | None = None) -> None:
+    def __init__(
+        self, lattice: GeneralizationLattice, row_sets: RowSets | None = None, people: Counts | None = None
+    ) -> None:
         first, cells = distinct_rows(list(lattice.codes.T), len(lattice.codes))
         self.cells = np.ascontiguousarray(lattice.codes[first])
         self.cell_of_entry = (cells if row_sets is None else cells[row_sets.cells]).astype(np.int64)
         self.begin = np.arange(len(cells) + 1) if row_sets is None else row_sets.start
         self._record_of_entry = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+        self._people = (np.ones(len(self.begin) - 1) if people is None else people)[self._record_of_entry]
         self._lattice = GeneralizationLattice(lattice.hierarchies, self.cells)
         self.groups = padded([hierarchy.groups for hierarchy in lattice.hierarchies], -1)
         # Releases that differ in a few records have most nodes in common.
@@ -86,8 +91,8 @@ class FittingRows:
         strategies : ndarray of int64, shape (n_records,)
             Node of each record; negative if the record is withheld.
         weights : ndarray of float64, shape (n_entries,)
-            Weight of each entry. Entries of a person that are equal when generalized must have equal weights and count
-            once.
+            Weight of each entry, per person. Entries of a person that are equal when generalized must have equal
+            weights and count once.
         """
         return self._sums(strategies, weights)[self.cell_of_entry]
 
@@ -113,7 +118,8 @@ class FittingRows:
                     found.astype(np.int64) * len(self.begin) + self._record_of_entry[entries], return_index=True
                 )[1]
                 entries, found = entries[once], found[once]
-            sums += np.bincount(found, weights[entries], len(self.cells))[class_of_cell]
+            amounts = weights[entries] * self._people[entries]
+            sums += np.bincount(found, amounts, len(self.cells))[class_of_cell]
         return sums
 
     def of_records(self, strategies: Strategies) -> Counts:

@@ -591,12 +591,22 @@ class Kind(ABC):
             If a file or value cannot be used.
         """
 
-    def study_of(self, loaded: Scenario[Any]) -> Study[Any]:
-        """Return the study of a scenario: the one in memory, if it has the same data, or a new one; see `build`."""
+    def build_alone(self, loaded: Scenario[Any]) -> Study[Any]:
+        """Return the study of a scenario for one run; see `build`.
+
+        It may take less memory than `build`, and is not changed to other values of the scenario.
+        """
+        return self.build(loaded)
+
+    def study_of(self, loaded: Scenario[Any], *, alone: bool = False) -> Study[Any]:
+        """Return the study of a scenario: the one in memory, if it has the same data, or a new one.
+
+        See `build` and, if `alone`, `build_alone`.
+        """
         held = loaded.held
         if held is not None and (held.key, held.files) == (data_key(loaded), _changes_of_files(loaded)):
             return held.study.with_loaded(loaded)
-        return self.build(loaded)
+        return self.build_alone(loaded) if alone else self.build(loaded)
 
     def build_after(self, loaded: Scenario[Any], before: Any) -> Study[Any]:
         """Return the study of a scenario, reusing data of an earlier study.

@@ -18,6 +18,7 @@ Exceeded limits on sensitive values cost as much.
 
 If there are too many records and strategies, no search is made. Each record then takes its best strategy in direction
 "record", or stays unchanged, and a few records are suppressed, whose rows fit every person; see `_few_suppressed`.
+Equal records can then be one row of the game, with a number of people, except for the suppressed ones.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE, Linkage
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing, compiled
 from reidsim.games.composite import PeopleLattice, PeopleLinkage, parts_of, with_each
@@ -66,6 +67,8 @@ from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strate
 LookedUp = Literal["person", "both"]
 # Limit on combinations of payoff parameters times records; each product is one number of 8 bytes in memory.
 MOST_HELD = 100_000_000
+# Numbers of rows whose replies are computed at once.
+_AT_A_TIME = 1_000_000
 # Numbers of people who fit each record, and the harm for them, if only rows matter.
 _NOBODY = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0))
 
@@ -87,6 +90,8 @@ class DirectedLinker:
         released, if all records have the same strategy.
     kind : ndarray of int64, shape (n_records,)
         Index of each record's payoff parameters. An adversary replies in the same way to all records of a kind.
+    people : ndarray of int64, shape (n_records,), optional
+        Number of equal records that each record of the lattice represents; 1 by default, as the search requires.
     """
 
     def __init__(
@@ -96,9 +101,11 @@ class DirectedLinker:
         by_record: Linker,
         released: Linker,
         kind: NDArray[np.int64],
+        people: NDArray[np.int64] | None = None,
     ) -> None:
         self.lattice, self.direction, self.by_record, self.kind = lattice, direction, by_record, kind
-        self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None)
+        self.people = np.ones(len(kind), dtype=np.int64) if people is None else people
+        self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None, self.people)
         self._released = released
         # The releases of all policies are evaluated under several payoff parameters, and against several adversaries.
         self._of_release = lru_cache(maxsize=8)(self._counted)
@@ -238,7 +245,15 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int
     InputError
         If records times combinations of payoff parameters exceed `MOST_HELD`.
     """
-    kind, by_rows, needed = by_rows_of(game, linker)
+    kind, needed = needed_rows(game, linker)
+    sizes = np.arange(1, game.n_records + 2)
+    # Without a row that fits, the reply is as with one.
+    by_rows = np.stack(
+        [
+            _reply_by_rows(game, sizes, record).reidentified[np.r_[0, : len(sizes)]]
+            for record in np.unique(kind, return_index=True)[1].tolist()
+        ]
+    )
     people, by_people, unattacked = _by_people(game, linker)
     return needed[kind], unattacked, Harm(kind, by_rows, np.array(game.loss), people, by_people)
 
@@ -255,39 +270,39 @@ def shortage(needed: NDArray[np.int64], weight: float) -> Harm:
     return Harm(kind.astype(np.int64), lacking, np.full(n_records, weight), *_NOBODY)
 
 
-def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-    """Return the adversary's reply by number of fitting rows, direction "person".
+def needed_rows(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of rows that must fit a person so that no attack pays, direction "person".
 
     Returns
     -------
     ndarray of int64, shape (n_records,)
         Index of the combination of payoff parameters (kind) of each record.
-    ndarray of float64, shape (n_kinds, n_records + 2)
-        Probability that a person of each kind is attacked and re-identified, by the number of rows that fit it; for 0
-        rows, as for 1.
     ndarray of int64, shape (n_kinds,)
-        Number of rows that must fit so that no attack pays; see `replies_in`.
+        Number of rows that must fit a person of each kind; see `replies_in`.
 
     Raises
     ------
     InputError
         If records times combinations of payoff parameters exceed `MOST_HELD`.
     """
-    n_records = game.n_records
+    n_people = int(linker.people.sum())
     kinds, first, kind = np.unique(linker.kind, return_index=True, return_inverse=True)
-    held = len(kinds) * n_records
+    held = len(kinds) * n_people
     if held > MOST_HELD:
         problem = "too many combinations of payoff parameters times records"
         raise InputError(problem, found=held, expected=f"at most {MOST_HELD:,}")
-    sizes = np.arange(1, n_records + 2)
-    by_rows, needed = np.zeros((len(kinds), n_records + 2)), np.empty(len(kinds), dtype=np.int64)
+    needed = np.ones(len(kinds), dtype=np.int64)
     for number, record in enumerate(first.tolist()):
-        reply = game.adversary.respond(Linkage(sizes, sizes), np.full(len(sizes), record, dtype=np.intp))
-        by_rows[number, 1:] = reply.reidentified
-        attacked = np.flatnonzero(reply.invited)
-        needed[number] = sizes[attacked[-1]] + 1 if len(attacked) else 1
-    by_rows[:, 0] = by_rows[:, 1]
-    return kind.astype(np.int64), by_rows, needed
+        for start in range(1, n_people + 2, _AT_A_TIME):
+            sizes = np.arange(start, min(start + _AT_A_TIME, n_people + 2))
+            attacked = np.flatnonzero(_reply_by_rows(game, sizes, record).invited)
+            needed[number] = sizes[attacked[-1]] + 1 if len(attacked) else needed[number]
+    return kind.astype(np.int64), needed
+
+
+def _reply_by_rows(game: RecordGame, sizes: NDArray[np.int64], record: int) -> Response:
+    """Return the reply to the person of a record, by the number of rows that fit it, direction "person"."""
+    return game.adversary.respond(Linkage(sizes, sizes), np.full(len(sizes), record, dtype=np.intp))
 
 
 def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.float32], Floats, NDArray[np.bool_]]:
@@ -320,6 +335,28 @@ SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"
 # all strategies. The search takes about a second per million.
 MOST_SEARCHED = 10_000_000
 Allowed = NDArray[np.bool_]
+
+
+def is_searched(n_records: int, n_strategies: int) -> bool:
+    """Return whether `best_release` searches a release of so many records."""
+    return n_records * (n_records + n_strategies) <= MOST_SEARCHED
+
+
+class CoarseRows(Exception):  # noqa: N818 - not an error: the study then makes finer rows
+    """Signal of releases that suppress only some records of a row of the game.
+
+    Parameters
+    ----------
+    split : list of tuple
+        For each release, the rows of the game whose records lose equal benefit, and how many of their records, in the
+        order of the table, need their own rows.
+    """
+
+    def __init__(self, split: list[tuple[Rows, int]]) -> None:
+        super().__init__(split)
+        self.split = split
+
+
 # Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison. A
 # higher share gives better repairs and recomputes more rates.
 _NEAR = 0.8
@@ -371,13 +408,15 @@ def best_release(
     Raises
     ------
     InputError
-        If there are too many records or payoff parameters, see `by_rows_of`, or sensitive values, see
+        If there are too many records or payoff parameters, see `needed_rows`, or sensitive values, see
         `PersonLimits.fitting_values`.
+    CoarseRows
+        If only some records of a row are to be suppressed; rows of single records never raise it.
     """
     constraint, n, size = constraint or Constraint(), game.n_records, game.space.size
     forms = np.ones(size, dtype=np.bool_) if forms is None else forms
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
-    if n * (n + size) > MOST_SEARCHED:
+    if not is_searched(int(linker.people.sum()), size):
         return _few_suppressed(game, linker, present, constraint, limits, forms)
     anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
     allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
@@ -431,8 +470,10 @@ def _few_suppressed(
     last, attacked = game.space.size - 1, np.zeros(game.n_records, dtype=np.bool_)
     if linker.direction == "both":
         attacked = by_record(game).outcome(last).response.invited
-    kind, _, needed = by_rows_of(game, linker)
+    (kind, needed), people = needed_rows(game, linker), linker.people
     may_suppress = constraint.allows(game.space, last, attacked) & forms[last]
+
+    split: list[tuple[Rows, int]] = []
 
     def suppressed(strategies: Strategies) -> Strategies:
         is_shared = strategies != WITHHELD
@@ -442,7 +483,13 @@ def _few_suppressed(
             utility[rows] = game.space.utility(strategy, rows)
         lost = (game.benefit * utility - game.benefit_of(last))[usable]
         rows_needed = int(needed[kind[is_shared]].max(initial=0))
-        cheapest = usable[np.argsort(lost, kind="stable")[:rows_needed]]
+        order = np.argsort(lost, kind="stable")
+        # Rows are in the order of their first records, so that records are taken in the order of the table.
+        order = order[np.cumsum(people[usable[order]]) - people[usable[order]] < rows_needed]
+        cheapest, most = usable[order], lost[order].max(initial=-np.inf)
+        tied, number = usable[lost == most], rows_needed - int(people[usable[lost < most]].sum())
+        if number < people[tied].sum() and (people[cheapest[lost[order] == most]] > 1).any():
+            split.append((tied, number))
         return np.where(np.isin(np.arange(game.n_records), cheapest), last, strategies)
 
     tried = [suppressed(present.strategies)]
@@ -450,12 +497,16 @@ def _few_suppressed(
         may_stay = constraint.allows(game.space, 0, np.zeros_like(attacked)) & forms[0]
         unchanged = np.where(may_stay, 0, present.strategies)
         tried = [present.strategies, *tried, unchanged, suppressed(unchanged)]
+    if split:
+        raise CoarseRows(split)
     choices = [
         replace(present, strategies=_valid(game, each, constraint, limits), solver=SOLVER_OF_LARGE, exact=False)
         for each in tried
     ]
     return (
-        choices[0] if len(choices) == 1 else max(choices, key=lambda each: evaluate(game, each).publisher_payoff.sum())
+        choices[0]
+        if len(choices) == 1
+        else max(choices, key=lambda each: (evaluate(game, each).publisher_payoff * people).sum())
     )
 
 

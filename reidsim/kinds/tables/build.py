@@ -80,8 +80,15 @@ _RELEASED = "the released records"
 _OF_ROW, _OF_VALUE = 300, 17
 
 
-def build_study(loaded: Scenario[Any]) -> TablesStudy:
+def build_study(loaded: Scenario[Any], *, alone: bool = False) -> TablesStudy:
     """Read the data of a table scenario and return its `TablesStudy`.
+
+    Parameters
+    ----------
+    loaded : Scenario
+    alone : bool
+        Whether the study is played only as it is, without changes of parameters, so that it may have fewer game rows;
+        see `TablesStudy.by_suppressed_subject`.
 
     Raises
     ------
@@ -162,8 +169,10 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         )
         study.require_walkable()
         perturbs = scenario.publisher.some_policy(lambda policy: policy.perturbs is not None)
-        study = study.by_subject() if scenario.lists or scenario.looks_up or perturbs else study
-        return (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
+        each_alone = scenario.lists or perturbs or (scenario.looks_up and not alone)
+        study = study.by_subject() if each_alone else study
+        study = (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
+        return study.by_suppressed_subject() if scenario.looks_up and alone else study
 
 
 def _data_utility(scenario: TablesScenario, records: ReleasedRecords) -> DataUtility | None:

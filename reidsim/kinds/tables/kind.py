@@ -96,6 +96,7 @@ class TablesKind(Kind):
     _warm = False
 
     build = staticmethod(build_study)
+    build_alone = staticmethod(partial(build_study, alone=True))
 
     def describe(self, study: TablesStudy) -> str:
         """Check the payoff parameters; return one line on the size of the study.
@@ -736,8 +737,9 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
         measures = {"utility_price": np.nan, "exposed_by_record": np.nan}
         if isinstance(policy, SolvedPolicy) and not policy.is_rule:
             before = evaluate(study.truth, study.solve_by_record(policy))
-            measures["utility_price"] = float(np.mean(before.utility) - np.mean(equilibrium.utility))
-            measures["exposed_by_record"] = float(np.mean(before.attack_probability))
+            utility, after = (np.average(each.utility, weights=study.weights) for each in (before, equilibrium))
+            measures["utility_price"] = float(utility - after)
+            measures["exposed_by_record"] = float(np.average(before.attack_probability, weights=study.weights))
         measures["exposed_to_weighted"] = exposed_to_weighted(study, strategies)
     if study.scenario.infers:
         groups, admissible, beyond = study.sensitive_groups, study.admissible, 0
@@ -787,7 +789,7 @@ def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
     shared = np.flatnonzero(strategies != WITHHELD)
     sizes = cast("DirectedLinker", directed_linker(truth)).weighted(strategies)[shared]
     reply = truth.adversary.respond(Linkage(sizes, sizes, by_chance=True), shared)
-    return float(reply.attack_probability.sum() / max(len(strategies), 1))
+    return float((reply.attack_probability * study.weights[shared]).sum() / study.n_subjects)
 
 
 TABLES = TablesKind()

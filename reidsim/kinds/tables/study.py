@@ -22,7 +22,7 @@ from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.validation import revalidated, validated
 from reidsim.games.composite import AdversaryType, PeopleLattice, PeopleLinker, TypesGame, adversary_of_people
-from reidsim.games.directions.best_replies import DirectedLinker, by_record
+from reidsim.games.directions.best_replies import CoarseRows, DirectedLinker, by_record, is_searched
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.search import MOST_NODES
 from reidsim.games.record_game import (
@@ -615,7 +615,7 @@ class TablesStudy(Study[TablesScenario]):
         if section.direction != "record":
             both: Iterable[Linker] = (everybody, self.linker("prosecutor"))
             of_rows, released = both if self.persons is None else map(self.persons.linker, both)
-            linker = DirectedLinker(self.space, section.direction, of_rows, released, self.kind)
+            linker = DirectedLinker(self.space, section.direction, of_rows, released, self.kind, self.weights)
         elif section.gains_from != "identity":
             linker = AttributeLinker(self.sensitive_groups, section.gains_from)
         elif isinstance(own, Knowledge):
@@ -880,7 +880,38 @@ class TablesStudy(Study[TablesScenario]):
             return self
         if self.persons is not None:
             return self.of_rows(rows, persons=self.persons.split(rows))
-        return self.split(rows, np.ones(len(rows), dtype=np.int64))
+        return self._with_own_rows(np.arange(len(rows)))
+
+    def _with_own_rows(self, records: Keys) -> TablesStudy:
+        """Return the study with a game row for each of some records; rows are in the order of their first records."""
+        own = self.cell_of_record.copy()
+        own[records] = self.lattice.n_records + np.arange(len(records))
+        row_of_record, rows = pd.factorize(own)
+        single = rows >= self.lattice.n_records
+        rows[single] = self.cell_of_record[records[rows[single] - self.lattice.n_records]]
+        lattice = replace(self.lattice, codes=self.lattice.codes[rows])
+        return self.of_rows(rows, lattice=lattice, cell_of_record=row_of_record)
+
+    def by_suppressed_subject(self) -> TablesStudy:
+        """Return the study with as few game rows as its policies require against adversaries who look people up.
+
+        If the search for a release changes single data subjects, each has a game row. A large table has a row for each
+        distinct record, and one for each record that a policy may suppress: equal records then share their outcomes.
+        The rows depend on the scenario's policies and payoff parameters.
+        """
+        limits = self.scenario.publisher.attribute_limits
+        if self.persons is not None or limits or is_searched(self.n_records, self.lattice.size):
+            return self.by_subject()
+        none = np.zeros(0, dtype=np.intp)
+        study, records = self._with_own_rows(none), [none]
+        for policy in self.scenario.publisher.policies:
+            try:
+                policy_named(policy).choose(study, study.belief, 0)
+            except CoarseRows as coarse:
+                for rows, number in coarse.split:
+                    is_tied = np.isin(np.arange(study.lattice.n_records), rows)
+                    records.append(np.flatnonzero(is_tied[study.cell_of_record])[:number])
+        return study._with_own_rows(np.unique(np.concatenate(records)))
 
     def among(self, participants: NDArray[np.int64]) -> TablesStudy:
         """Return the study on the records of data subjects who participate.
