@@ -700,7 +700,10 @@ def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.In
 
     Texts have no spaces around them; missing values are "". Numbers have the smallest type of integers.
     """
-    codes, values = pd.factorize(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = column.cat.codes.to_numpy(), column.cat.categories
+    else:
+        codes, values = pd.factorize(column)
     texts = np.array([*(str(value).strip() for value in values), ""], dtype=object)
     # A missing value has the code -1, the last place.
     order = pd.unique(codes)

@@ -103,8 +103,13 @@ class Attribute:
             If a value is not a category; the message names the first such row (counted from 1) and its value.
         """
         given = values if isinstance(values, pd.Series) else pd.Series(list(values))
-        number, labels = np.arange(len(given)), given
-        if given.dtype != object:
+        if isinstance(given.dtype, pd.CategoricalDtype):
+            # The last label is the label of missing values, whose code is -1.
+            number, texts = given.cat.codes.to_numpy(), text_column(pd.Series(given.cat.categories))
+            labels = pd.concat([texts, pd.Series([""], dtype="str")], ignore_index=True)
+        elif given.dtype == object:
+            number, labels = np.arange(len(given)), given
+        else:
             # A column has few distinct values. As objects, 1 and 1.0 would be one of them.
             number, distinct = pd.factorize(given, use_na_sentinel=False)
             labels = pd.Series(distinct)
@@ -244,7 +249,8 @@ def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64
             # Renumber the combinations that occur; there are at most as many as rows.
             distinct, keys = np.unique(keys, return_inverse=True)
             room = len(distinct)
-        keys, room = keys * radix, room * radix
+        room *= radix
+        keys *= radix
         keys += column
     return keys
 
@@ -261,7 +267,7 @@ def numbered(values: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArr
     # For small non-negative numbers, counting gives the same result as sorting in a tenth of the time.
     met = np.zeros(size, dtype=np.bool_)
     met[values] = True
-    return np.flatnonzero(met), np.cumsum(met)[values] - 1
+    return np.flatnonzero(met), (np.cumsum(met) - 1)[values]
 
 
 def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -101,6 +101,7 @@ def select_columns(
                 raise error.located(source, f"row {row}, column {column!r}") from None
             labels.append(names.get(read, read))
         number, distinct = pd.factorize(pd.Index(labels, dtype="str"))
+        number = number.astype(codes.dtype)
         chosen[attribute] = pd.Categorical.from_codes(number[codes], distinct)
     return pd.DataFrame(chosen, index=frame.index)
 

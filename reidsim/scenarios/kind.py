@@ -346,19 +346,19 @@ class RecordTable:
         return pd.concat(tables, ignore_index=True)
 
 
-def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
+def solver_facts(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, Any]:
     """Return facts about the solver of an outcome, for manifests.
 
     They are its name (``solver``), whether the strategies are proved optimal (``proved_optimal``), the mean number of
     strategies evaluated per record (``strategies_evaluated_per_record``), the number of withheld records (``withheld``)
-    and, if the solver computes gaps, the ``largest_gap``; see `Equilibrium`. `row_of_record`, shape (n_records,), is
-    the row of each record in the equilibrium.
+    and, if the solver computes gaps, the ``largest_gap``; see `Equilibrium`. `weights`, shape (n_rows,), is the
+    number of records in each row of the equilibrium.
     """
     facts: dict[str, Any] = {
         "solver": equilibrium.solver,
         "proved_optimal": equilibrium.exact,
-        "strategies_evaluated_per_record": round(float(equilibrium.evaluated[row_of_record].mean()), 3),
-        "withheld": int(equilibrium.withheld[row_of_record].sum()),
+        "strategies_evaluated_per_record": round(float(np.average(equilibrium.evaluated, weights=weights)), 3),
+        "withheld": int(weights[equilibrium.withheld].sum()),
     }
     return facts if equilibrium.gap is None else {**facts, "largest_gap": float(equilibrium.gap.max())}
 
@@ -815,7 +815,10 @@ class Kind(ABC):
     def facts_of_policies(self, study: Any, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
         """Return facts about the solver of each policy, for manifests; see `solver_facts`."""
         row = self.row_of_record(study, 0)
-        return {policy: solver_facts(outcome.equilibrium, row) for policy, outcome in outcomes.items()}
+        return {
+            policy: solver_facts(outcome.equilibrium, np.bincount(row, minlength=len(outcome.equilibrium.strategies)))
+            for policy, outcome in outcomes.items()
+        }
 
     def warnings(self, study: Any, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield warnings for readers of the outcomes of a draw, as text; by default none."""

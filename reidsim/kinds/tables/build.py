@@ -97,6 +97,20 @@ def build_study(loaded: Scenario[Any], *, alone: bool = False) -> TablesStudy:
         household, loss, gain, cost or weight; if a record has no person in a population that must contain all records;
         or if the lattice is too large for the search that the scenario needs.
     """
+    scenario, study = loaded.scenario, _study_of_cells(loaded)
+    with locating(loaded.path):
+        perturbs = scenario.publisher.some_policy(lambda policy: policy.perturbs is not None)
+        each_alone = scenario.lists or perturbs or (scenario.looks_up and not alone)
+        study = study.by_subject() if each_alone else study
+        study = (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
+        return study.by_suppressed_subject() if scenario.looks_up and alone else study
+
+
+def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
+    """Return the study by distinct record, without resources of adversaries; see `build_study`.
+
+    The text and codes of a large file take much memory, which is free after this function.
+    """
     scenario, section = loaded.scenario, loaded.scenario.release
     with locating(loaded.path):
         records = read_release(loaded)
@@ -168,11 +182,7 @@ def build_study(loaded: Scenario[Any], *, alone: bool = False) -> TablesStudy:
             data_utility=_data_utility(scenario, records),
         )
         study.require_walkable()
-        perturbs = scenario.publisher.some_policy(lambda policy: policy.perturbs is not None)
-        each_alone = scenario.lists or perturbs or (scenario.looks_up and not alone)
-        study = study.by_subject() if each_alone else study
-        study = (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
-        return study.by_suppressed_subject() if scenario.looks_up and alone else study
+        return study
 
 
 def _data_utility(scenario: TablesScenario, records: ReleasedRecords) -> DataUtility | None:
@@ -286,7 +296,8 @@ def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> tuple[dict[s
     amounts: dict[str, Any] = {price: getattr(economics, price) for price in PRICES} | given
     if amounts["gain"] is None:
         amounts["gain"] = amounts["loss"]
-    return given, np.column_stack([np.broadcast_to(amounts[price], len(records.codes)) for price in PRICES])
+    every = np.stack(np.broadcast_arrays(*(amounts[price] for price in PRICES)), axis=-1, dtype=np.float64)
+    return given, np.broadcast_to(every, (len(records.codes), len(PRICES)))
 
 
 def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:

@@ -115,10 +115,8 @@ class TablesKind(Kind):
                 each.planner(*each.gain_and_cost(each.prices))
         people = "" if study.scenario.population is None else f", a population of {self.facts(study)['people']:,.0f}"
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
-        # With lists, the lattice has a row for each record, even if records are equal.
-        cells = study.lattice.n_records if study.drawn is None else len(study.dataset.cells)
         return (
-            f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
+            f"{counted(study.n_records, 'record')}{of_people} in {counted(study.n_cells, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}{people}"
         )
 
@@ -304,7 +302,7 @@ class TablesKind(Kind):
             "records": study.n_records,
             **({} if study.persons is None else {"released_people": study.n_subjects}),
             **({} if study.waves is None else {"waves": list(study.waves.labels)}),
-            "distinct_cells": study.lattice.n_records,
+            "distinct_cells": study.n_cells,
             "strategies": study.lattice.size,
             "population": None if people is None else people.name,
             "people": None if people is None else people.total,
@@ -327,7 +325,7 @@ class TablesKind(Kind):
                 nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
             facts[policy] = {
                 "node": [policy_named(policy).space(study).describe(node) for node in nodes],
-                **solver_facts(equilibrium, study.row_of_subject),
+                **solver_facts(equilibrium, study.weights),
                 "gap": None if np.isnan(gap) else gap,
                 "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
             }
@@ -356,12 +354,13 @@ class TablesKind(Kind):
                     f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
                 )
         else:
+            records = np.bincount(study.cell_of_record, minlength=study.lattice.n_records)
             yield from {
                 f"{outside} of {study.n_records} records have values that no person in population "
                 f"{each.linked_population.name!r} has; each counts as the only such person": None
                 for each in study.each.values()
                 # A registry may be incomplete, so that a record without a match there is no error.
-                if each.registry is None and (outside := int(each.group_sizes.outside[study.cell_of_record].sum()))
+                if each.registry is None and (outside := int(each.group_sizes.outside @ records))
             }
         for policy, outcome in outcomes.items():
             withheld = int(study.weights[outcome.equilibrium.withheld].sum())

@@ -154,7 +154,7 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     with locating(source):
         for position, name in enumerate(attributes):
             if name in labels:
-                codes[:, position] = domain[name].encode(labels[name], in_records[name])
+                codes[:, position] = domain[name].encode(labels.pop(name), in_records[name])
     if population is not None:
         for name, a in attributes.items():
             if a.top_code is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,7 +53,7 @@ from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattic
 from reidsim.scenarios.adversary_schema import AdversarySection, EconomicsSection, Risk, naming_adversary
 from reidsim.scenarios.agents import scenario_alone
 from reidsim.scenarios.hierarchies import over_domain
-from reidsim.scenarios.kind import Keys, digest_of
+from reidsim.scenarios.kind import ROWS_PER_PART, Keys, digest_of
 from reidsim.scenarios.resources import AttackRecipe, require_recipe
 from reidsim.scenarios.scenario import Scenario, Study, World, people_named, planner
 
@@ -288,6 +289,12 @@ class TablesStudy(Study[TablesScenario]):
     def row_of_record(self) -> Keys:
         """Game row of the person of each record, shape (n_records,)."""
         return self.row_of_subject if self.persons is None else self.row_of_subject[self.persons.of_record]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of distinct records. With lists, and against searches for persons, game rows may be equal records."""
+        has_equal_rows = self.drawn is not None or self.scenario.looks_up
+        return len(self.dataset.cells) if has_equal_rows else self.lattice.n_records
 
     @property
     def n_subjects(self) -> int:
@@ -943,8 +950,14 @@ class TablesStudy(Study[TablesScenario]):
         """SHA-256, as text, of records, hierarchies, payoff parameters, people and lists."""
         waves, drawn, persons = self.waves, self.drawn, self.persons
         lists = () if drawn is None else drawn.lists.values()
+        codes, cells, kind = self.lattice.codes, self.cell_of_record, self.kind
+        of_rows: Iterable[Any] = (codes, cells, kind)
+        if self.scenario.looks_up and persons is None:
+            # The hash of equal records is the same, whether or not each has its own game row.
+            several = np.array_split(cells, len(cells) // ROWS_PER_PART + 1)
+            of_records = (each[some] for each in (codes, kind) for some in several)
+            of_rows = itertools.chain(of_records, [np.arange(len(cells))])
         parts: list[Any] = [
-            *(self.lattice.codes, self.cell_of_record, self.kind),
             *(hierarchy.groups for hierarchy in self.lattice.hierarchies),
             *(getattr(self.prices, price) for price in PRICES),
             *(persons and persons.of_record, self.household_of),
@@ -954,7 +967,7 @@ class TablesStudy(Study[TablesScenario]):
             drawn and drawn.person,
             *(column for each in lists for column in (each.person, *each.columns.values())),
         ]
-        return digest_of(repr([h.labels for h in self.lattice.hierarchies]), parts)
+        return digest_of(repr([h.labels for h in self.lattice.hierarchies]), itertools.chain(of_rows, parts))
 
 
 def _linkage_of(section: AdversarySection) -> tuple[object, ...]:
