@@ -10,9 +10,11 @@ from scipy.integrate import quad
 from tiers import cases
 
 import reidsim
+from reidsim.adversaries.response import arrays_of
 from reidsim.audit.release import TrueRecords
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.scenario import Scenario
 
 FILES = {
@@ -335,6 +337,83 @@ def test_several_adversaries_look_up_in_one_way(tmp_path):
         Scenario.load(path)
     changes = {"adversaries.b.direction": "both", "publisher.policies": ["no-attack"]}
     assert reidsim.run(path, overrides=changes).summary.loc["no-attack", "share_attacked"] == 0
+
+
+def random_scenario(tmp_path, seed, direction):
+    """Write a file with few distinct records, and its scenario, whose amounts may differ by record."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 200))
+    town = rng.choice(list("ABCD"), n, p=[0.6, 0.2, 0.15, 0.05])
+    columns = {"age": rng.choice(rng.integers(20, 60, 5), n), "sex": rng.choice(["F", "M"], n), "town": town}
+    pd.DataFrame(columns | {"value": rng.choice([400, 1200], n)}).to_csv(tmp_path / "file.csv", index=False)
+    (tmp_path / "file.toml").write_text(f"""[release]
+path = "file.csv"
+[attributes.age]
+hierarchy = {{ rule = "intervals", widths = [10, 20] }}
+[attributes.sex]
+hierarchy = {{ rule = "suppress" }}
+[attributes.town]
+hierarchy = {{ rule = "suppress" }}
+[economics]
+benefit = 1200
+loss = 300
+cost = {rng.choice([4, 40, 100, 160])}
+{'columns.benefit = "value"' if seed % 2 else ""}
+[adversary]
+risk = "prosecutor"
+direction = "{direction}"
+[publisher]
+policies = ["no-protection", "basic", "no-attack", "opt-in"]
+""")
+    return tmp_path / "file.toml"
+
+
+@pytest.mark.parametrize(
+    ("seed", "direction"),
+    cases(
+        [(seed, direction) for seed in range(8) for direction in ("person", "both")],
+        [(0, "both"), (1, "person"), (3, "both")],
+    ),
+)
+def test_a_large_table_is_played_by_distinct_record_with_the_outcomes_of_its_records(
+    tmp_path, monkeypatch, seed, direction
+):
+    monkeypatch.setattr("reidsim.games.directions.best_replies.MOST_SEARCHED", 0)
+    loaded = Scenario.load(random_scenario(tmp_path, seed, direction))
+    large, by_record = build_study(loaded, alone=True), build_study(loaded)
+    assert by_record.space.n_records == large.n_records
+    assert large.fingerprint == by_record.fingerprint
+    expected = play(by_record)
+    for policy, found in play(large).items():
+        for name, values in arrays_of(found.equilibrium.expand(large.row_of_record)).items():
+            np.testing.assert_array_equal(values, getattr(expected[policy].equilibrium, name), f"{policy}: {name}")
+    # Both evaluate measures; the second only by record.
+    run, batch = reidsim.run(loaded), reidsim.run_batch(loaded, executor="serial")
+    measures = [name for name in run.summary.columns if name in batch.summary.columns]
+    assert len(measures) > 10
+    np.testing.assert_allclose(run.summary[measures], batch.summary[measures].to_numpy(), rtol=1e-12)
+
+
+def test_a_large_table_has_few_game_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("reidsim.games.directions.best_replies.MOST_SEARCHED", 0)
+    ages = pd.DataFrame({"age": [30, 40, 50] * 2_000, "sex": ["F", "M"] * 3_000})
+    scenario = reidsim.new(ages).scenario
+    study = build_study(scenario, alone=True)
+    assert study.n_cells == 6
+    # At most gain / cost records are suppressed to protect the others, in each of two releases of two policies.
+    assert study.space.n_records <= 6 + 4 * 76
+    assert study.weights.sum() == 6_000
+
+
+def test_records_are_written_in_parts(tmp_path, monkeypatch):
+    scenario = random_scenario(tmp_path, 1, "both")
+    whole = reidsim.run(scenario)
+    monkeypatch.setattr("reidsim.scenarios.kind.ROWS_PER_PART", 7)
+    in_parts = reidsim.run(scenario)
+    pd.testing.assert_frame_equal(in_parts.records, whole.records)
+    in_parts.save(tmp_path / "results")
+    stored = pd.read_parquet(tmp_path / "results" / "records.parquet")
+    pd.testing.assert_frame_equal(stored, whole.records)
 
 
 def test_too_many_amounts_are_refused(tmp_path, monkeypatch):
