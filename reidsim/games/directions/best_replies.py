@@ -65,8 +65,8 @@ from reidsim.linkage.people import ranges
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 
 LookedUp = Literal["person", "both"]
-# Limit on combinations of payoff parameters times records; each product is one number of 8 bytes in memory.
-MOST_HELD = 100_000_000
+# Limit on combinations of payoff parameters times records, for each of which a reply is computed; a million take 0.1 s.
+MOST_HELD = 1_000_000_000
 # Numbers of rows whose replies are computed at once.
 _AT_A_TIME = 1_000_000
 # Numbers of people who fit each record, and the harm for them, if only rows matter.
