@@ -37,7 +37,7 @@ from reidsim.games.record_game import (
 )
 from reidsim.kinds.tables.data_utility import DataUtility
 from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
-from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
+from reidsim.kinds.tables.schema import POLICIES, WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among
 from reidsim.linkage.people import (
     PeopleOfRows,
@@ -906,12 +906,14 @@ class TablesStudy(Study[TablesScenario]):
         distinct record, and one for each record that a policy may suppress: equal records then share their outcomes.
         The rows depend on the scenario's policies and payoff parameters.
         """
-        limits = self.scenario.publisher.attribute_limits
-        if self.persons is not None or limits or is_searched(self.n_records, self.lattice.size):
+        publisher = self.scenario.publisher
+        # Policies of the user may not decide by distinct record.
+        by_row = all(policy in POLICIES for policy in publisher.policies) and not publisher.attribute_limits
+        if self.persons is not None or not by_row or is_searched(self.n_records, self.lattice.size):
             return self.by_subject()
         none = np.zeros(0, dtype=np.intp)
         study, records = self._with_own_rows(none), [none]
-        for policy in self.scenario.publisher.policies:
+        for policy in publisher.policies:
             try:
                 policy_named(policy).choose(study, study.belief, 0)
             except CoarseRows as coarse:
