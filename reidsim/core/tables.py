@@ -700,8 +700,9 @@ def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.In
 
     Texts have no spaces around them; missing values are "". Numbers have the smallest type of integers.
     """
+    array: Any = column.array
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = column.cat.codes.to_numpy(), column.cat.categories
+        codes, values = array.codes, array.categories
     else:
         codes, values = pd.factorize(column)
     texts = np.array([*(str(value).strip() for value in values), ""], dtype=object)

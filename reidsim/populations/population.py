@@ -103,9 +103,10 @@ class Attribute:
             If a value is not a category; the message names the first such row (counted from 1) and its value.
         """
         given = values if isinstance(values, pd.Series) else pd.Series(list(values))
-        if isinstance(given.dtype, pd.CategoricalDtype):
-            # The last label is the label of missing values, whose code is -1.
-            number, texts = given.cat.codes.to_numpy(), text_column(pd.Series(given.cat.categories))
+        if isinstance(given.array, pd.Categorical):
+            # The last label is the label of missing values, whose code is -1. (The accessor `cat` would keep the column
+            # in memory until the next garbage collection.)
+            number, texts = given.array.codes, text_column(pd.Series(given.array.categories))
             labels = pd.concat([texts, pd.Series([""], dtype="str")], ignore_index=True)
         elif given.dtype == object:
             number, labels = np.arange(len(given)), given

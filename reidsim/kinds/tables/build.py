@@ -44,7 +44,7 @@ from reidsim.linkage.group_sizes import SampledPeople, people_fitting
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
-from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
+from reidsim.populations.population import Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.releases.noise import entropies
@@ -142,7 +142,7 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
         kinds, kind_of_record = _kinds(amounts)
         first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], n)
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
-        lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
+        lattice = GeneralizationLattice(records.hierarchies, records.codes[first].astype(np.int32), counted)
         for (name, attribute), levels in zip(scenario.attributes.items(), lattice.shape, strict=True):
             where, found = f"attributes.{name}.minimum_level", attribute.minimum_level
             refuse_first((found >= levels, "no such level", where, found, f"at most {levels - 1}"))
@@ -174,11 +174,11 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
             records.population,
             people,
             _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people, persons),
-            sampled=_sampled_people(scenario, lattice.domain, records.codes, weights, person),
+            sampled=_sampled_people(scenario, lattice, cell_of_record, weights, person),
             persons=persons,
             household_of=household,
             waves=waves,
-            sensitive=SensitiveValues(records.codes, sensitive, person) if sensitive else None,
+            sensitive=SensitiveValues(records.codes.astype(np.int32), sensitive, person) if sensitive else None,
             data_utility=_data_utility(scenario, records),
         )
         study.require_walkable()
@@ -322,7 +322,11 @@ def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _sampled_people(
-    scenario: TablesScenario, domain: Domain, codes: Codes, weights: Floats | None, person: Keys | None
+    scenario: TablesScenario,
+    lattice: GeneralizationLattice,
+    cell_of_record: Keys,
+    weights: Floats | None,
+    person: Keys | None,
 ) -> SampledPeople | None:
     """Return the `SampledPeople` that the records represent; None without sample risk.
 
@@ -332,9 +336,10 @@ def _sampled_people(
     Parameters
     ----------
     scenario : TablesScenario
-    domain : Domain
-    codes : ndarray of int32, shape (n_records, n_attributes)
-        Category codes of the records over `domain`.
+    lattice : GeneralizationLattice
+        Over the distinct records.
+    cell_of_record : ndarray of int, shape (n_records,)
+        Row of the lattice of each record.
     weights : ndarray of float64, shape (n_records,), or None
         Number of people that each record represents.
     person : ndarray of int, shape (n_records,), or None
@@ -348,6 +353,7 @@ def _sampled_people(
     name = "the people represented by the records"
     if weights is None or "sample" not in scenario.risks:
         return None
+    domain, codes = lattice.domain, lattice.codes[cell_of_record]
     if scenario.release.estimator == "benedetti-franconi":
         return SampledPeople.of_records(domain, codes, weights, name, person)
     occur, columns = zip(*(np.unique(column, return_inverse=True) for column in codes.T), strict=True)

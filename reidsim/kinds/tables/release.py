@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ class ReleasedRecords(NamedTuple):
         File of the records, or name of the population that is released.
     frame : DataFrame
         All columns of the records, one row per record.
-    codes : ndarray of int32, shape (n_records, n_attributes)
+    codes : ndarray of int8, int16 or int32, shape (n_records, n_attributes)
         Category codes of the quasi-identifiers, completed from the population.
     hierarchies : tuple of Hierarchy
         One per quasi-identifier; they contain the domain.
@@ -64,7 +64,7 @@ class ReleasedRecords(NamedTuple):
 
     source: str | Path
     frame: pd.DataFrame
-    codes: Codes
+    codes: NDArray[np.signedinteger[Any]]
     hierarchies: tuple[Hierarchy, ...]
     population: Population | None
 
@@ -150,7 +150,9 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
                 categories[name] += natural_categories(labels[name][~labels[name].isin(known)])
     domain = Domain(tuple(Attribute(name, values) for name, values in categories.items()))
     population = None if people is None else over_domain(domain, people, attributes)
-    codes, rng = np.full((len(frame), len(attributes)), -1, dtype=np.int32), random_stream(scenario.seed, "release")
+    # The smallest type that holds the codes: those of a large file take most of its memory.
+    kind = np.min_scalar_type(-max(map(len, categories.values()), default=1))
+    codes, rng = np.full((len(frame), len(attributes)), -1, dtype=kind), random_stream(scenario.seed, "release")
     with locating(source):
         for position, name in enumerate(attributes):
             if name in labels:
