@@ -700,9 +700,9 @@ def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.In
 
     Texts have no spaces around them; missing values are "". Numbers have the smallest type of integers.
     """
-    array: Any = column.array
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = array.codes, array.categories
+    codes: NDArray[np.signedinteger[Any]]
+    if isinstance(column.array, pd.Categorical):
+        codes, values = column.array.codes, column.array.categories
     else:
         codes, values = pd.factorize(column)
     texts = np.array([*(str(value).strip() for value in values), ""], dtype=object)
@@ -711,7 +711,7 @@ def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.In
     number, distinct = pd.factorize(texts[order])
     place = np.zeros(len(texts), np.min_scalar_type(-len(distinct) - 1))
     place[order] = number
-    return place[codes], pd.Index(distinct)
+    return place[codes], pd.Index(distinct, dtype="str")
 
 
 def detect_encoding(path: Path) -> str:
