@@ -891,7 +891,8 @@ class TablesStudy(Study[TablesScenario]):
 
     def _with_own_rows(self, records: Keys) -> TablesStudy:
         """Return the study with a game row for each of some records; rows are in the order of their first records."""
-        own = self.cell_of_record.copy()
+        n_rows = self.lattice.n_records + len(records)
+        own = self.cell_of_record.astype(np.min_scalar_type(-n_rows))
         own[records] = self.lattice.n_records + np.arange(len(records))
         row_of_record, rows = pd.factorize(own)
         single = rows >= self.lattice.n_records
@@ -919,7 +920,8 @@ class TablesStudy(Study[TablesScenario]):
             except CoarseRows as coarse:
                 for rows, number in coarse.split:
                     is_tied = np.isin(np.arange(study.lattice.n_records), rows)
-                    records.append(np.flatnonzero(is_tied[study.cell_of_record])[:number])
+                    # A copy, without the other positions of a large table.
+                    records.append(np.flatnonzero(is_tied[study.cell_of_record])[:number].copy())
         return study._with_own_rows(np.unique(np.concatenate(records)))
 
     def among(self, participants: NDArray[np.int64]) -> TablesStudy:
