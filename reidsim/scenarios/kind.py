@@ -312,7 +312,7 @@ class RecordTable:
         names = pd.Index(list(dict.fromkeys(texts[key] for key in sorted(texts))), dtype="str")
         policies = pd.Index(list(self.equilibria), dtype="str")
         for number, (policy, equilibrium) in enumerate(self.equilibria.items()):
-            described = names.get_indexer([texts[each, policy] for each in used[policy].tolist()])
+            described = names.get_indexer(pd.Index([texts[each, policy] for each in used[policy].tolist()]))
             code, beside = described[np.searchsorted(used[policy], equilibrium.strategies)], self.beside(equilibrium)
             for start in range(0, len(self.rows), ROWS_PER_PART):
                 records = slice(start, start + ROWS_PER_PART)
@@ -732,12 +732,9 @@ class Kind(ABC):
         Columns are ``record`` (number, from 0), ``policy``, ``strategy`` and the outcomes; see `RecordTable`. `draw`
         is the number of the study's draw, `equilibria` are the outcomes of the policies in it.
         """
-        world = study.world(draw)
-
-        def describe(policy: str, strategy: int) -> str:
-            return world.truth.space.describe(strategy)
-
-        return RecordTable(equilibria, self.row_of_record(study, draw), describe, world.weights).frame()
+        world, rows = study.world(draw), self.row_of_record(study, draw)
+        space = world.truth.space
+        return RecordTable(equilibria, rows, lambda policy, strategy: space.describe(strategy), world.weights).frame()
 
     def row_of_record(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the row of each record in the games of a draw, shape (n_records,).

@@ -755,11 +755,18 @@ class DynamicKind(Kind):
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
         period = pd.Categorical.from_codes(study.cases.period, categories=periods)
 
-        def released(record: Equilibrium, records: slice) -> pd.DataFrame:
+        def released(policy: str, record: Equilibrium, records: slice) -> pd.DataFrame:
             return study.lattice.released(record.strategies, row[records])
 
-        describe, cases = study.lattice.describe, np.bincount(row, minlength=study.lattice.n_records)
-        return RecordTable(equilibria, row, describe, cases, lambda found: {PERIOD: period}, released)
+        cases = np.bincount(row, minlength=study.lattice.n_records)
+        return RecordTable(
+            equilibria,
+            row,
+            lambda policy, strategy: study.lattice.describe(strategy),
+            cases,
+            lambda found: {PERIOD: period},
+            released,
+        )
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``periods``, with one row per policy and period.

@@ -205,10 +205,10 @@ class MaskingKind(Kind):
             return pd.DataFrame(columns)
 
         rows = self.row_of_record(study, draw)
-        def describe(policy: str, strategy: int) -> str:
-            return game.space.describe(strategy)
-
-        return RecordTable(equilibria, rows, describe, np.bincount(rows), released=released)
+        subjects = np.bincount(rows)
+        return RecordTable(
+            equilibria, rows, lambda _, strategy: game.space.describe(strategy), subjects, released=released
+        )
 
     def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``search_path``: the steps of a greedy search for one record.

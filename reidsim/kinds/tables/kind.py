@@ -243,13 +243,14 @@ class TablesKind(Kind):
                 columns[HOUSEHOLD] = risk if persons is None else risk[persons.of_record]
             return columns
 
-        def describe(policy: str, strategy: int) -> str:
-            return spaces[policy].describe(strategy)
-
-        def released(policy: str, record: Equilibrium, records: slice) -> pd.DataFrame:
-            return spaces[policy].released(record.strategies, study.cell_of_record[records])
-
-        return RecordTable(equilibria, study.row_of_record, describe, study.weights, beside, released)
+        return RecordTable(
+            equilibria,
+            study.row_of_record,
+            lambda policy, strategy: spaces[policy].describe(strategy),
+            study.weights,
+            beside,
+            lambda policy, record, part: spaces[policy].released(record.strategies, study.cell_of_record[part]),
+        )
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Return the tables behind figures of records or of lattice nodes.
