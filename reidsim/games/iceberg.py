@@ -34,6 +34,10 @@ _SHARE = 8
 # Steps per record in the first pass of a search with a budget, and their growth from pass to pass.
 _FIRST, _LONGER = 64, 8
 _UNLIMITED = 2**62
+# Bits by which a row's distance is more precise than its interval, see `_decide`.
+_FINE = 20
+# Steps between two checks of a budget while rows are counted: some tenths of a second.
+_COUNT_STEPS = 2**28
 
 
 def iceberg(
@@ -67,7 +71,8 @@ def iceberg(
     With a budget, the search first moves from the fully suppressed node to the adjacent, less general node with the
     highest total payoff, as long as this payoff rises. Then it makes passes over the tree. In each pass, every part of
     the tree has a limit of steps, which grows from pass to pass; the bounds of the groups that a pass leaves open bound
-    the payoff of every strategy.
+    the payoff of every strategy. On independent columns these bounds fall slowly, so open records also get a bound from
+    the levels of a few attributes and the distance of every row in the others (`_decide`).
 
     Parameters
     ----------
@@ -113,7 +118,8 @@ def iceberg(
         _descend(game, constraint, search, end)
         _within(search, bound, steps, end, progress)
     known = np.where(search.strategies == WITHHELD, 0.0, search.payoff)
-    gap = np.where(_open(search, bound), np.maximum(bound - known, 0.0), 0.0)
+    # An open record may have an equally good strategy with a lower number.
+    gap = np.where(_open(search, bound), np.maximum(bound - known, game.tie()), 0.0)
     return BoundedChoice(search.strategies, "iceberg", search.evaluated, exact=not gap.any(), gap=gap)
 
 
@@ -160,7 +166,7 @@ class Search(NamedTuple):
     counts : ndarray of int64, shape (n_groups, 3)
         Work array.
     sizes : ndarray of int64, shape (n_counted,)
-        Work array: group sizes of a record under the strategies beneath a vertex.
+        Work array: group sizes of a record under the strategies beneath a vertex, or at the nodes of another lattice.
     lost, path : ndarray of float64, shape (n_attributes,), and ndarray of int64, shape (3, n_attributes)
         Work arrays: information loss, node, strategy number and next level at each depth.
     numbers : ndarray of int32, shape (n_attributes, n_values)
@@ -293,8 +299,43 @@ def _within(search: Search, bound: Floats, steps: float, end: float, progress: P
         return spent < steps and time.monotonic() < end
 
     while goes_on(0) and _open(search, bound).any():
+        _relax(search, bound, per_record, goes_on)
         _pass(search, bound, per_record, progress, goes_on)
         per_record *= _LONGER
+
+
+def _relax(search: Search, bound: Floats, per_record: int, goes_on: Callable[[int], bool]) -> None:
+    """Lower the bounds of open records, then look for better strategies; both search levels of the first attributes.
+
+    Bounds replace the other attributes by one, strategies keep the levels of these attributes, see `_decide`. Nothing
+    is done if a pass decides the records in as many steps, or as long as passes are short compared to a count of all
+    rows.
+
+    For the parameters see `_pass`.
+    """
+    shape, (_, n_rows) = search.rollup.shape, search.buffers.shape
+    limit = max(per_record, n_rows)
+    # Nodes of the lattice by the number of attributes whose levels are searched.
+    wide = search.beneath[0] // search.beneath[:-1] * (1 + (shape - 1)[::-1].cumsum()[::-1])
+    upto = int(np.flatnonzero(wide <= limit).max(initial=0))
+    if search.beneath[0] <= limit or upto == 0 or limit > per_record * _LONGER:
+        return
+    search = search._replace(sizes=np.empty(wide[upto], dtype=np.int64))
+    relaxed = search._replace(payoff=search.payoff.copy(), strategies=np.full(len(bound), _UNLIMITED))
+    relaxed = relaxed._replace(evaluated=np.zeros_like(search.evaluated))
+    tie = INDIFFERENCE * (search.amounts[0] + search.amounts[1])
+    for bounds, searched in ((True, relaxed), (False, search)):
+        rows = np.flatnonzero(_open(search, bound))
+        for part in np.array_split(rows, len(rows) * (n_rows + wide[upto]) // _COUNT_STEPS + 1):
+            search.records[: len(bound)], search.steps[:] = -1, _UNLIMITED
+            search.records[part] = 0
+            _decide(0, upto, bounds, 0, n_rows, 0, 0, searched)
+            if bounds:
+                # No strategy exceeds the payoff by more than the tie tolerance.
+                most = np.where(relaxed.strategies[part] == _UNLIMITED, -np.inf, relaxed.payoff[part] + tie[part])
+                bound[part] = np.minimum(bound[part], most)
+            if not goes_on(_UNLIMITED - int(search.steps[0])):
+                return
 
 
 def _open(search: Search, bound: Floats) -> NDArray[np.bool_]:
@@ -431,7 +472,7 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
         return
     rows, nodes = end - begin, search.beneath[depth]
     if search.steps[1] and search.fixed[depth] < 0 and nodes // _PER_ROW <= rows <= nodes <= _COUNTED:
-        _decide(depth, begin, end, size, strategy, search)
+        _decide(depth, len(rollup.shape), False, begin, end, size, strategy, search)
         return
     column = rollup.codes[depth]
     for level in range(rollup.shape[depth]):
@@ -462,20 +503,41 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
 
 
 @compiled()
-def _decide(depth: int, begin: int, end: int, size: int, strategy: int, search: Search) -> None:
-    """Find the best strategies beneath a vertex of the records of a group, record by record.
+def _decide(
+    depth: int, upto: int, bounds: bool, begin: int, end: int, size: int, strategy: int, search: Search
+) -> None:
+    """Find better strategies beneath a vertex for the records of a group, or bound their payoffs, record by record.
 
-    The rows of the group are counted by the least level of each further attribute at which they agree with the record;
-    levels are nested, so that they agree at all higher levels. The cumulative sums of these counts over the levels of
-    every attribute are the group sizes of all strategies beneath the vertex.
+    The rows of the group are counted by the least level of each attribute at which they agree with the record; levels
+    are nested, so that they agree at all higher levels. The cumulative sums of these counts over the levels of every
+    attribute are the group sizes of all strategies beneath the vertex. If levels of the first `upto` attributes only
+    are searched, the other attributes keep the levels of the record's best strategy.
+
+    For bounds, one further axis of the lattice replaces these other attributes. It has intervals of the distance of a
+    row: the least loss that the record has in the other attributes if it is released so that the row agrees. Under any
+    strategy, all rows of the group are within the loss in the other attributes. Hence the node with the same levels and
+    with the interval of this loss has at least as many people and at most the same loss.
 
     Parameters
     ----------
     depth, begin, end, size, strategy, search
-        See `_walk`; the group has at most as many rows as there are nodes beneath the vertex.
+        See `_walk`. For bounds, `payoff` is set to the bounds where they exceed it, and `strategies` to node numbers.
+    upto : int
+        Number of attributes whose levels are searched or fixed by the vertex.
+    bounds : bool
+        Whether bounds are computed.
     """
-    rollup, rows, wide = search.rollup, search.buffers[depth, begin:end], search.beneath[depth]
-    n_attributes = len(rollup.shape)
+    rollup, rows = search.rollup, search.buffers[depth, begin:end]
+    n_attributes, most_levels = len(rollup.shape), rollup.losses.shape[1]
+    shape, fine = rollup.shape[depth:upto].copy(), 0
+    if bounds:
+        # As many intervals as there are sums of levels.
+        intervals, fine = (rollup.shape[upto:] - 1).sum(), _FINE
+        shape, most_levels = np.append(shape, intervals + 1), max(most_levels, intervals + 1)
+    beneath = np.ones(len(shape) + 1, dtype=np.int64)
+    for axis in range(len(shape) - 1, -1, -1):
+        beneath[axis] = beneath[axis + 1] * shape[axis]
+    wide, strides = beneath[0], beneath[1:] if bounds else rollup.strides[depth:upto]
     # Without a sign, because numba otherwise checks every index for negative values, which takes a third of the time.
     codes, people = np.empty((n_attributes, len(rows)), dtype=np.uint32), np.empty(len(rows), dtype=np.int64)
     nodes = np.empty(len(rows), dtype=np.int64)
@@ -494,35 +556,67 @@ def _decide(depth: int, begin: int, end: int, size: int, strategy: int, search: 
             search.numbers[at, values[at, number]] = 0
     for place in range(len(rows)):
         people[place] = rollup.people[rows[place]]
-    low, losses = np.zeros(n_attributes, dtype=np.int64), np.zeros((n_attributes, rollup.losses.shape[1]))
-    steps = np.empty(values.shape, dtype=np.int64)
+    low, losses = np.zeros(len(shape), dtype=np.int64), np.zeros((len(shape), most_levels))
+    steps, of_level = np.empty(values.shape, dtype=np.int64), np.empty(rollup.losses.shape[1], dtype=np.int64)
     for own in range(len(rows)):
         record = rows[own]
         if search.records[record] < 0:
             continue
-        lost, allowed = 0.0, True
-        for at in range(n_attributes):
-            low[at] = search.lowest[at, record]
-            for level in range(1, rollup.shape[at]):
-                losses[at, level] = rollup.losses[at, level, rollup.codes[at, record]]
-            if at < depth:
-                lost += losses[at, search.levels[at]]
-                allowed &= search.levels[at] >= low[at]
-        if allowed and search.steps[0] <= 0:
+        lost, allowed, farthest = 0.0, True, 0.0
+        for at in range(depth):
+            if search.levels[at] > 0:
+                lost += rollup.losses[at, search.levels[at], rollup.codes[at, record]]
+            allowed &= search.levels[at] >= search.lowest[at, record]
+        if not allowed:
+            continue
+        if search.steps[0] <= 0:
             search.bound[record] = max(search.bound[record], _most(lost, size, record, search))
-        elif allowed:
-            for at in range(depth, n_attributes):
-                groups, width = rollup.groups[at, : rollup.shape[at]], search.beneath[at + 1]
-                _agree(groups, values[at, : n_values[at]], codes[at, own], low[at], width, wide, steps[at])
-            search.sizes[:wide] = 0
-            _count(codes[depth:], people, steps[depth:], wide, nodes, search.sizes)
-            _accumulate(search.sizes[:wide], rollup.shape[depth:], search.beneath[depth + 1 :])
-            _choose(depth, lost, strategy, record, low, losses, search)
-            search.steps[0] -= len(rows) + wide
+            continue
+        for at in range(depth, upto):
+            low[at - depth] = search.lowest[at, record]
+            for level in range(1, rollup.shape[at]):
+                losses[at - depth, level] = rollup.losses[at, level, rollup.codes[at, record]]
+        base = strategy
+        for at in range(upto, n_attributes):
+            own_losses = rollup.losses[at, :, rollup.codes[at, record]]
+            if bounds:
+                farthest += own_losses[rollup.shape[at] - 1]
+            else:
+                # A withheld record, of strategy -1, starts at the highest levels.
+                own_level = search.strategies[record] // rollup.strides[at] % rollup.shape[at]
+                base += own_level * rollup.strides[at]
+                lost += own_losses[own_level] if own_level else 0.0
+        if bounds:
+            for interval in range(intervals + 1):
+                losses[upto - depth, interval] = (
+                    max(interval - n_attributes * 0.5**fine, 0.0) * farthest / max(intervals, 1)
+                )
+        for at in range(depth, n_attributes):
+            groups = rollup.groups[at, : rollup.shape[at]]
+            for level in range(rollup.shape[at]):
+                if at < upto:
+                    of_level[level] = level * beneath[at - depth + 1] << fine
+                elif not bounds:
+                    is_within = level <= search.strategies[record] // rollup.strides[at] % rollup.shape[at]
+                    of_level[level] = 0 if is_within else wide << fine
+                elif level > 0 and farthest > 0:
+                    share = rollup.losses[at, level, rollup.codes[at, record]] / farthest
+                    of_level[level] = math.ceil(share * (intervals << fine))
+                else:
+                    of_level[level] = 0
+            lowest = search.lowest[at, record]
+            _agree(groups, values[at, : n_values[at]], codes[at, own], lowest, of_level, wide << fine, steps[at])
+        search.sizes[:wide] = 0
+        _count(codes[depth:], people, steps[depth:], fine, wide, nodes, search.sizes)
+        _accumulate(search.sizes[:wide], shape, beneath[1:])
+        _choose(lost, base, record, low, losses, shape, beneath, strides, search)
+        search.steps[0] -= len(rows) + wide
 
 
 @borrowing()
-def _agree(groups: Positions, values: Positions, own: int, low: int, width: int, never: int, steps: Integers) -> None:
+def _agree(
+    groups: Positions, values: Positions, own: int, low: int, of_level: Integers, never: int, steps: Integers
+) -> None:
     """Find the least level of an attribute at which each value agrees with a record's value.
 
     Parameters
@@ -535,21 +629,29 @@ def _agree(groups: Positions, values: Positions, own: int, low: int, width: int,
         Position of the record's value in `values`.
     low : int
         Lowest allowed level.
-    width, never : int
-        Step in the node's number for one level, and result for values that agree at no level.
+    of_level : ndarray of int64, shape (n_levels,)
+        Result for values that agree from each level on.
+    never : int
+        Result for values that agree at no level.
     steps : ndarray of int64, shape (n_numbered,)
-        Output: least level times `width`.
+        Output.
     """
     for number in range(len(values)):
         level = low
         while level < len(groups) and groups[level, values[number]] != groups[level, values[own]]:
             level += 1
-        steps[number] = level * width if level < len(groups) else never
+        steps[number] = of_level[level] if level < len(groups) else never
 
 
 @borrowing()
 def _count(
-    codes: NDArray[np.uint32], people: Integers, steps: Integers, n_nodes: int, nodes: Integers, counts: Integers
+    codes: NDArray[np.uint32],
+    people: Integers,
+    steps: Integers,
+    fine: int,
+    n_nodes: int,
+    nodes: Integers,
+    counts: Integers,
 ) -> None:
     """Count people by the least node at which they agree with a record.
 
@@ -560,8 +662,8 @@ def _count(
     people : ndarray of int64, shape (n_rows,)
         Number of people that each row represents.
     steps : ndarray of int64, shape (n_attributes, n_values)
-        See `_agree`.
-    n_nodes : int
+        See `_agree`. Their sum over the attributes, without the last `fine` bits, is a node's number.
+    fine, n_nodes : int
         Rows with a node from this number on agree at no node.
     nodes : ndarray of int64, shape (n_rows,)
         Work array: the node of each row.
@@ -574,8 +676,9 @@ def _count(
         for place in range(len(people)):
             nodes[place] += steps[at, codes[at, place]]
     for place in range(len(people)):
-        if nodes[place] < n_nodes:
-            counts[nodes[place]] += people[place]
+        node = nodes[place] >> fine
+        if node < n_nodes:
+            counts[node] += people[place]
 
 
 @compiled()
@@ -589,7 +692,12 @@ def _accumulate(sizes: Integers, shape: Integers, beneath: Integers) -> None:
     shape, beneath : ndarray of int64, shape (n_attributes,)
         Number of levels of each attribute, and the step in the node's number for one level.
     """
-    for at in range(len(shape)):
+    for first in range(0, len(sizes), shape[-1]):
+        total = 0
+        for place in range(first, first + shape[-1]):
+            total += sizes[place]
+            sizes[place] = total
+    for at in range(len(shape) - 1):
         width = beneath[at]
         for first in range(0, len(sizes), width * shape[at]):
             for start in range(first + width, first + width * shape[at], width):
@@ -600,7 +708,17 @@ def _accumulate(sizes: Integers, shape: Integers, beneath: Integers) -> None:
 
 
 @borrowing()
-def _choose(depth: int, lost: float, strategy: int, record: int, low: Integers, losses: Floats, search: Search) -> None:
+def _choose(
+    lost: float,
+    strategy: int,
+    record: int,
+    low: Integers,
+    losses: Floats,
+    shape: Integers,
+    beneath: Integers,
+    strides: Integers,
+    search: Search,
+) -> None:
     """Find the best strategy of a record beneath a vertex, given the group sizes of all strategies beneath it.
 
     Levels of the further attributes are fixed one after the other. A branch is skipped if it cannot hold a better
@@ -610,28 +728,38 @@ def _choose(depth: int, lost: float, strategy: int, record: int, low: Integers, 
 
     Parameters
     ----------
-    depth, strategy, search
-        See `_walk`.
     lost : float
         Information loss of the record under the levels of the vertex.
+    strategy : int
+        See `_walk`.
     record : int
         Row of the record.
-    low : ndarray of int64, shape (n_attributes,)
-        Lowest allowed level of each attribute.
-    losses : ndarray of float64, shape (n_attributes, n_levels)
+    low : ndarray of int64, shape (n_further,)
+        Lowest allowed level of each further attribute.
+    losses : ndarray of float64, shape (n_further, n_levels)
         Information loss of the record at each level of each attribute.
+    shape, strides : ndarray of int64, shape (n_further,)
+        Number of levels of each attribute, and the step in the strategy number for one level.
+    beneath : ndarray of int64, shape (n_further + 1,)
+        See `Search`, for the further attributes.
+    search : Search
+        Data of the search.
     """
-    rollup, sizes, last = search.rollup, search.sizes, len(search.levels) - 1
+    sizes, last = search.sizes, len(shape) - 1
     lost_at, node_at, number_at, untried = search.lost, search.path[0], search.path[1], search.path[2]
-    lost_at[depth], node_at[depth], number_at[depth], untried[depth], at = lost, 0, strategy, low[depth], depth
-    while at >= depth:
-        level, width = untried[at], search.beneath[at + 1]
+    lost_at[0], node_at[0], number_at[0], untried[0], at = lost, 0, strategy, low[0], 0
+    while at >= 0:
+        level, width = untried[at], beneath[at + 1]
         untried[at] += 1
-        if level == rollup.shape[at]:
+        if level == shape[at]:
             at -= 1
             continue
         node, loses = node_at[at] + level * width, lost_at[at] + losses[at, level]
-        largest, number = sizes[node + width - 1], number_at[at] + level * rollup.strides[at]
+        number = number_at[at] + level * strides[at]
+        if not _wins(search.amounts[0, record] * (0.0 if loses > NO_BENEFIT else 1.0 - loses), number, record, search):
+            at -= 1
+            continue
+        largest, number = sizes[node + width - 1], number_at[at] + level * strides[at]
         if level > low[at] and largest == sizes[node - 1]:
             continue
         # A record whose values no person has counts as the only such person.
