@@ -38,6 +38,9 @@ _UNLIMITED = 2**62
 _FINE = 20
 # Steps between two checks of a budget while rows are counted: some tenths of a second.
 _COUNT_STEPS = 2**28
+# Tables of joint values: least number of rows per entry, so that filling a table takes less time than it saves, and
+# largest number of entries, so that it fits in the fastest cache.
+_ROWS_PER_ENTRY, _LARGEST_TABLE = 16, 2**12
 
 
 def iceberg(
@@ -320,19 +323,18 @@ def _relax(search: Search, bound: Floats, per_record: int, goes_on: Callable[[in
     upto = int(np.flatnonzero(wide <= limit).max(initial=0))
     if search.beneath[0] <= limit or upto == 0 or limit > per_record * _LONGER:
         return
-    search = search._replace(sizes=np.empty(wide[upto], dtype=np.int64))
-    relaxed = search._replace(payoff=search.payoff.copy(), strategies=np.full(len(bound), _UNLIMITED))
-    relaxed = relaxed._replace(evaluated=np.zeros_like(search.evaluated))
-    tie = INDIFFERENCE * (search.amounts[0] + search.amounts[1])
+    n, search = len(bound), search._replace(sizes=np.empty(wide[upto], dtype=np.int64))
+    relaxed = search._replace(
+        payoff=search.payoff.copy(), strategies=np.full(n, _UNLIMITED), evaluated=search.evaluated * 0
+    )
     for bounds, searched in ((True, relaxed), (False, search)):
         rows = np.flatnonzero(_open(search, bound))
         for part in np.array_split(rows, len(rows) * (n_rows + wide[upto]) // _COUNT_STEPS + 1):
-            search.records[: len(bound)], search.steps[:] = -1, _UNLIMITED
+            search.records[:n], search.steps[:] = -1, _UNLIMITED
             search.records[part] = 0
             _decide(0, upto, bounds, 0, n_rows, 0, 0, searched)
             if bounds:
-                # No strategy exceeds the payoff by more than the tie tolerance.
-                most = np.where(relaxed.strategies[part] == _UNLIMITED, -np.inf, relaxed.payoff[part] + tie[part])
+                most = np.where(relaxed.strategies[part] == _UNLIMITED, -np.inf, relaxed.payoff[part])
                 bound[part] = np.minimum(bound[part], most)
             if not goes_on(_UNLIMITED - int(search.steps[0])):
                 return
@@ -340,7 +342,8 @@ def _relax(search: Search, bound: Floats, per_record: int, goes_on: Callable[[in
 
 def _open(search: Search, bound: Floats) -> NDArray[np.bool_]:
     """Return whether each record's bound leaves room for a better strategy, (n_records,)."""
-    tie = INDIFFERENCE * (search.amounts[0] + search.amounts[1])
+    # Bounds, like payoffs, may be too low by the tie tolerance.
+    tie = 2 * INDIFFERENCE * (search.amounts[0] + search.amounts[1])
     return np.asarray(np.isfinite(bound) & (bound >= search.payoff - tie))
 
 
@@ -529,17 +532,15 @@ def _decide(
     """
     rollup, rows = search.rollup, search.buffers[depth, begin:end]
     n_attributes, most_levels = len(rollup.shape), rollup.losses.shape[1]
-    shape, fine = rollup.shape[depth:upto].copy(), 0
+    shape, fine, intervals = rollup.shape[depth:upto].copy(), 0, 0
     if bounds:
         # As many intervals as there are sums of levels.
         intervals, fine = (rollup.shape[upto:] - 1).sum(), _FINE
         shape, most_levels = np.append(shape, intervals + 1), max(most_levels, intervals + 1)
-    beneath = np.ones(len(shape) + 1, dtype=np.int64)
-    for axis in range(len(shape) - 1, -1, -1):
-        beneath[axis] = beneath[axis + 1] * shape[axis]
+    beneath = np.append(shape[::-1].cumprod()[::-1], 1)
     wide, strides = beneath[0], beneath[1:] if bounds else rollup.strides[depth:upto]
     # Without a sign, because numba otherwise checks every index for negative values, which takes a third of the time.
-    codes, people = np.empty((n_attributes, len(rows)), dtype=np.uint32), np.empty(len(rows), dtype=np.int64)
+    codes, people = np.empty((n_attributes, len(rows)), dtype=np.uint32), rollup.people[rows]
     nodes = np.empty(len(rows), dtype=np.int64)
     values = np.empty((n_attributes, min(len(rows), rollup.groups.shape[2])), dtype=np.int32)
     n_values = np.zeros(n_attributes, dtype=np.int64)
@@ -554,70 +555,81 @@ def _decide(
             codes[at, place] = search.numbers[at, value] - 1
         for number in range(n_values[at]):
             search.numbers[at, values[at, number]] = 0
-    for place in range(len(rows)):
-        people[place] = rollup.people[rows[place]]
+    # Few lookups per row: attributes share a table of the combinations of their values while it is small.
+    table_of, widths, n_tables = np.zeros(n_attributes, dtype=np.int64), np.ones(n_attributes, dtype=np.int64), 1
+    joint = np.zeros(codes.shape, dtype=np.uint32)
+    for at in range(depth, n_attributes):
+        if at > depth and widths[n_tables - 1] * n_values[at] > min(len(rows) // _ROWS_PER_ENTRY, _LARGEST_TABLE):
+            n_tables += 1
+        table_of[at] = n_tables - 1
+        widths[n_tables - 1] *= n_values[at]
+        for place in range(len(rows)):
+            joint[n_tables - 1, place] = joint[n_tables - 1, place] * n_values[at] + codes[at, place]
+    tables = np.zeros((n_tables, widths.max()), dtype=np.int64)
     low, losses = np.zeros(len(shape), dtype=np.int64), np.zeros((len(shape), most_levels))
-    steps, of_level = np.empty(values.shape, dtype=np.int64), np.empty(rollup.losses.shape[1], dtype=np.int64)
+    kept, of_level = np.zeros(n_attributes, dtype=np.int64), np.empty(rollup.losses.shape[1], dtype=np.int64)
     for own in range(len(rows)):
         record = rows[own]
         if search.records[record] < 0:
             continue
-        lost, allowed, farthest = 0.0, True, 0.0
+        lost, allowed, number, farthest = 0.0, True, strategy, 0.0
         for at in range(depth):
             if search.levels[at] > 0:
                 lost += rollup.losses[at, search.levels[at], rollup.codes[at, record]]
             allowed &= search.levels[at] >= search.lowest[at, record]
-        if not allowed:
-            continue
-        if search.steps[0] <= 0:
+        if allowed and search.steps[0] <= 0:
             search.bound[record] = max(search.bound[record], _most(lost, size, record, search))
+        if not allowed or search.steps[0] <= 0:
             continue
         for at in range(depth, upto):
             low[at - depth] = search.lowest[at, record]
-            for level in range(1, rollup.shape[at]):
-                losses[at - depth, level] = rollup.losses[at, level, rollup.codes[at, record]]
-        base = strategy
+            losses[at - depth, 1 : rollup.shape[at]] = rollup.losses[at, 1 : rollup.shape[at], rollup.codes[at, record]]
         for at in range(upto, n_attributes):
-            own_losses = rollup.losses[at, :, rollup.codes[at, record]]
-            if bounds:
-                farthest += own_losses[rollup.shape[at] - 1]
-            else:
+            kept[at] = rollup.shape[at] - 1
+            if not bounds:
                 # A withheld record, of strategy -1, starts at the highest levels.
-                own_level = search.strategies[record] // rollup.strides[at] % rollup.shape[at]
-                base += own_level * rollup.strides[at]
-                lost += own_losses[own_level] if own_level else 0.0
+                kept[at] = search.strategies[record] // rollup.strides[at] % rollup.shape[at]
+            number += kept[at] * rollup.strides[at]
+            farthest += rollup.losses[at, kept[at], rollup.codes[at, record]]
+        scale = (intervals << fine) / farthest if farthest > 0 else 0.0
         if bounds:
             for interval in range(intervals + 1):
                 losses[upto - depth, interval] = (
-                    max(interval - n_attributes * 0.5**fine, 0.0) * farthest / max(intervals, 1)
+                    max((interval << fine) - n_attributes, 0) * farthest / (intervals << fine)
                 )
+        else:
+            lost += farthest
         for at in range(depth, n_attributes):
             groups = rollup.groups[at, : rollup.shape[at]]
             for level in range(rollup.shape[at]):
                 if at < upto:
                     of_level[level] = level * beneath[at - depth + 1] << fine
-                elif not bounds:
-                    is_within = level <= search.strategies[record] // rollup.strides[at] % rollup.shape[at]
-                    of_level[level] = 0 if is_within else wide << fine
-                elif level > 0 and farthest > 0:
-                    share = rollup.losses[at, level, rollup.codes[at, record]] / farthest
-                    of_level[level] = math.ceil(share * (intervals << fine))
+                elif bounds:
+                    of_level[level] = math.ceil(rollup.losses[at, level, rollup.codes[at, record]] * scale)
                 else:
-                    of_level[level] = 0
+                    of_level[level] = 0 if level <= kept[at] else wide
             lowest = search.lowest[at, record]
-            _agree(groups, values[at, : n_values[at]], codes[at, own], lowest, of_level, wide << fine, steps[at])
+            if at == depth or table_of[at] != table_of[at - 1]:
+                tables[table_of[at], 0], entries = 0, 1
+            table = tables[table_of[at]]
+            _agree(groups, values[at, : n_values[at]], codes[at, own], lowest, of_level, wide << fine, table, entries)
+            entries *= n_values[at]
         search.sizes[:wide] = 0
-        _count(codes[depth:], people, steps[depth:], fine, wide, nodes, search.sizes)
-        _accumulate(search.sizes[:wide], shape, beneath[1:])
-        _choose(lost, base, record, low, losses, shape, beneath, strides, search)
+        _count(joint[:n_tables], people, tables, fine, wide, nodes, search.sizes)
+        _accumulate(search.sizes[:wide], beneath)
+        search.lost[0], search.path[1, 0] = lost, number
+        _choose(record, low, losses, beneath, strides, search)
         search.steps[0] -= len(rows) + wide
 
 
 @borrowing()
 def _agree(
-    groups: Positions, values: Positions, own: int, low: int, of_level: Integers, never: int, steps: Integers
+    groups: Positions, values: Positions, own: int, low: int, of_level: Integers, never: int, table: Integers, n: int
 ) -> None:
-    """Find the least level of an attribute at which each value agrees with a record's value.
+    """Extend a table of combinations of values by an attribute, in place.
+
+    The table has the sum of the steps of the values. The step of a value depends on the least level of the attribute at
+    which the value agrees with the record's value.
 
     Parameters
     ----------
@@ -630,17 +642,22 @@ def _agree(
     low : int
         Lowest allowed level.
     of_level : ndarray of int64, shape (n_levels,)
-        Result for values that agree from each level on.
+        Step of values by the least level at which they agree.
     never : int
-        Result for values that agree at no level.
-    steps : ndarray of int64, shape (n_numbered,)
-        Output.
+        Step of values that agree at no level.
+    table : ndarray of int64, shape (n_entries,)
+        Sums of the steps of the earlier attributes; then also of this attribute, whose value varies fastest.
+    n : int
+        Number of combinations of the earlier attributes.
     """
-    for number in range(len(values)):
-        level = low
-        while level < len(groups) and groups[level, values[number]] != groups[level, values[own]]:
-            level += 1
-        steps[number] = of_level[level] if level < len(groups) else never
+    for entry in range(n - 1, -1, -1):
+        before = table[entry]
+        for number in range(len(values)):
+            level = low
+            while level < len(groups) and groups[level, values[number]] != groups[level, values[own]]:
+                level += 1
+            step = of_level[level] if level < len(groups) else never
+            table[entry * len(values) + number] = before + step
 
 
 @borrowing()
@@ -682,25 +699,25 @@ def _count(
 
 
 @compiled()
-def _accumulate(sizes: Integers, shape: Integers, beneath: Integers) -> None:
+def _accumulate(sizes: Integers, beneath: Integers) -> None:
     """Replace counts by their cumulative sums over the levels of every attribute, in place.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_nodes,)
         Counts at the nodes of a lattice, in lexicographic order.
-    shape, beneath : ndarray of int64, shape (n_attributes,)
-        Number of levels of each attribute, and the step in the node's number for one level.
+    beneath : ndarray of int64, shape (n_attributes + 1,)
+        Number of nodes beneath a vertex that fixes the levels of the first attributes.
     """
-    for first in range(0, len(sizes), shape[-1]):
+    for first in range(0, len(sizes), beneath[-2]):
         total = 0
-        for place in range(first, first + shape[-1]):
+        for place in range(first, first + beneath[-2]):
             total += sizes[place]
             sizes[place] = total
-    for at in range(len(shape) - 1):
-        width = beneath[at]
-        for first in range(0, len(sizes), width * shape[at]):
-            for start in range(first + width, first + width * shape[at], width):
+    for at in range(len(beneath) - 2):
+        width = beneath[at + 1]
+        for first in range(0, len(sizes), beneath[at]):
+            for start in range(first + width, first + beneath[at], width):
                 # Separate arrays, so that the sum is vectorized.
                 low, high = sizes[start - width : start], sizes[start : start + width]
                 for place in range(width):
@@ -708,17 +725,7 @@ def _accumulate(sizes: Integers, shape: Integers, beneath: Integers) -> None:
 
 
 @borrowing()
-def _choose(
-    lost: float,
-    strategy: int,
-    record: int,
-    low: Integers,
-    losses: Floats,
-    shape: Integers,
-    beneath: Integers,
-    strides: Integers,
-    search: Search,
-) -> None:
+def _choose(record: int, low: Integers, losses: Floats, beneath: Integers, strides: Integers, search: Search) -> None:
     """Find the best strategy of a record beneath a vertex, given the group sizes of all strategies beneath it.
 
     Levels of the further attributes are fixed one after the other. A branch is skipped if it cannot hold a better
@@ -728,30 +735,26 @@ def _choose(
 
     Parameters
     ----------
-    lost : float
-        Information loss of the record under the levels of the vertex.
-    strategy : int
-        See `_walk`.
     record : int
         Row of the record.
     low : ndarray of int64, shape (n_further,)
         Lowest allowed level of each further attribute.
     losses : ndarray of float64, shape (n_further, n_levels)
         Information loss of the record at each level of each attribute.
-    shape, strides : ndarray of int64, shape (n_further,)
-        Number of levels of each attribute, and the step in the strategy number for one level.
     beneath : ndarray of int64, shape (n_further + 1,)
         See `Search`, for the further attributes.
+    strides : ndarray of int64, shape (n_further,)
+        Step in the strategy number for one level of each attribute.
     search : Search
-        Data of the search.
+        Data of the search; `lost` and `path` start with the information loss and the strategy number at the vertex.
     """
-    sizes, last = search.sizes, len(shape) - 1
+    sizes, last = search.sizes, len(strides) - 1
     lost_at, node_at, number_at, untried = search.lost, search.path[0], search.path[1], search.path[2]
-    lost_at[0], node_at[0], number_at[0], untried[0], at = lost, 0, strategy, low[0], 0
+    node_at[0], untried[0], at = 0, low[0], 0
     while at >= 0:
         level, width = untried[at], beneath[at + 1]
         untried[at] += 1
-        if level == shape[at]:
+        if level * width == beneath[at]:
             at -= 1
             continue
         node, loses = node_at[at] + level * width, lost_at[at] + losses[at, level]
