@@ -145,6 +145,28 @@ def one_record(people, hierarchies=(PAIRS,), **money):
     return game_of(hierarchies, people, [(0,) * len(hierarchies)], **money)
 
 
+@given(seed=st.integers(0, 2**32 - 1), first=st.sampled_from([16, 120]), no_attack=st.booleans())
+@examples(60)
+def test_bounds_from_few_attributes_hold_on_independent_columns(seed, first, no_attack):
+    # The levels of one or two of the four attributes are searched.
+    rng = np.random.default_rng(seed)
+    people = [tuple(row) for row in rng.integers(0, 8, (60, 4)).tolist()]
+    money = {"benefit": 100.0, "loss": float(rng.choice([20, 100])), "gain": 60.0, "cost": float(rng.uniform(5, 25))}
+    halves = tuple(tuple(value // size for value in range(8)) for size in (1, 2, 4, 8))
+    game = game_of([halves] * 4, people, people[:12], **money).game()
+    constraint = Constraint(no_attack=no_attack)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(iceberg_module, "_FIRST", first)
+        found = iceberg(game, constraint, nodes=1)
+    optimum = backward_induction(game, constraint)
+    payoff, best = (evaluate(game, choice).publisher_payoff for choice in (found, optimum))
+    assert (best <= payoff + found.gap + 10 * game.tie()).all()
+    # Without an attack, the best case is 100 for each record.
+    assert (payoff + found.gap < 100).all()
+    proved = found.gap == 0
+    np.testing.assert_array_equal(found.strategies[proved], optimum.strategies[proved])
+
+
 def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit():
     # n people, or n + 1 if a second value joins. The loss at which both differ by the cost of joining is so large that
     # payoffs are rounded by more than 1e-12 of the benefit.
