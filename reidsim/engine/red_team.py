@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -194,6 +194,9 @@ def _attacked(
     own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))
     row_sets, unit_set = RowSets.from_rows(of_row, units)
     person_sets, person_set = RowSets.from_rows(of_person, people)
+    most_rows = max(int(sets.rows_of_person.max(initial=1)) for sets in (row_sets, person_sets))
+    problem, expected = "noise is supported for single rows", "one row per person, in the file and in the register"
+    refuse_first((sides.has_noise and most_rows > 1, problem, "noise", counted(most_rows, "row"), expected))
     report("predicting", 1, 3)
     least = coverage * game.gain / game.cost if game.cost else np.inf
     search = _search(sides, int(person_sets.rows_of_person.max()), least, is_linked=person is not None)
@@ -279,8 +282,9 @@ def _read(
     """Return distinct rows and people, the number of each row and each register row, and warnings."""
     columns_of = getattr(loaded.scenario, "columns", {}) if loaded is not None else {}
     hierarchy_of = dict[str, Hierarchy]()
+    study: Any = None
     if loaded is not None and columns_of:
-        study: Any = kind_of(loaded.scenario).study_of(loaded)
+        study = kind_of(loaded.scenario).study_of(loaded)
         hierarchy_of = {each.attribute.name: each for each in study.lattice.hierarchies}
     names = {column: name for name, column in columns_of.items()} or {name: name for name in shared}
     places = [column for column in names if column in shared and column in register and column not in keys]
@@ -303,6 +307,11 @@ def _read(
         if unread:
             problem = f"cells of column {column!r} that fit no value stand for the values of most similar spelling"
             warnings.append(f"{problem}, or for any value: {listed(unread)}")
+        if loaded is not None and study is not None:
+            noise = kind_of(loaded.scenario).noise_of_cells(study, names[column], shared[column].astype("str"))
+            if noise is not None:
+                label_of_cell, model = noise
+                linked = replace(linked, noise=model[label_of_cell[np.unique(label, return_index=True)[1]]])
         columns.append(linked)
         labels.append(label)
         values.append(value_of_known[value])
@@ -402,7 +411,7 @@ def _posteriors(
     DataFrame
         Columns ``unit`` and ``set`` (numbers of the sets), and `ESTIMATES`.
     """
-    models = [column.likelihood for column in sides.columns]
+    models = [column.model for column in sides.columns]
     row, cell = pairs["row"].to_numpy(np.int64), pairs["cell"].to_numpy(np.int64)
     factors = pd.DataFrame({"row": row, "cell": cell, "attack": np.exp(pairs["weight"].to_numpy(np.float64))})
     factors["game"] = joint_likelihood(sides.rows[row], sides.cells[cell], models)
@@ -436,6 +445,11 @@ def _posteriors(
         total = (scaled * people.people[of_set]).groupby(joint["unit"]).transform("sum").to_numpy()
         total = total + outside * (total if name == "game" else np.exp(-highest.to_numpy()))
         joint[estimate] = np.divide(scaled, total, out=np.zeros(len(joint)), where=total > 0)
+    if sides.has_noise:
+        # Everybody is a candidate, not only the people whom blocking finds; units and people have one row each.
+        total = Candidates(sides.cells, sides.people).match(sides.rows, models).total
+        row_of_unit = units.cells[np.argsort(units.owner)]
+        joint["predicted"] = coverage * np.exp(joint["game"]) / total[row_of_unit[joint["unit"]]]
     best = joint.groupby("unit")["probability"].transform("max")
     return joint.loc[joint["probability"] >= best * (1 - 1e-9), ["unit", "set", *ESTIMATES]].reset_index(drop=True)
 

@@ -54,12 +54,16 @@ class LinkedColumn:
         Whether each label may denote each value. A missing value fits every label.
     people : ndarray of int64, shape (n_values,)
         Number of people with each value.
+    noise : ndarray of float64, shape (n_labels, n_known), optional
+        Probability of each label given each of the first values, if another program changed values; see
+        `reidsim.releases.noise`.
     """
 
     labels: tuple[str, ...]
     values: tuple[str, ...]
     covers: Members
     people: Counts
+    noise: Floats | None = None
 
     @cached_property
     def share(self) -> Floats:
@@ -77,6 +81,18 @@ class LinkedColumn:
     def likelihood(self) -> Floats:
         """Model of the column without noise (see `reidsim.releases.noise`); for a missing value, the label's share."""
         return np.column_stack([self.covers[:, :-1].astype(np.float64), self.share])
+
+    @property
+    def model(self) -> Floats:
+        """Model of the column with its noise, shape (n_labels, n_values).
+
+        A missing value, and a value that the model does not know, counts as drawn from the people.
+        """
+        if self.noise is None:
+            return self.likelihood
+        known = self.noise.shape[1]
+        drawn = self.noise @ self.people[:known] / max(self.people[:known].sum(), 1)
+        return np.column_stack([self.noise, np.repeat(drawn[:, None], len(self.values) - known, axis=1)])
 
 
 class Sides(NamedTuple):
@@ -97,6 +113,11 @@ class Sides(NamedTuple):
     rows: Codes
     cells: Codes
     people: NDArray[np.intp]
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether another program changed values of a column."""
+        return any(column.noise is not None for column in self.columns)
 
 
 def link(sides: Sides, search: Members, seed: int) -> pd.DataFrame:

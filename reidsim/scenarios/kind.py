@@ -913,6 +913,27 @@ class Kind(ABC):
 
     # Released files
 
+    def noise_of_cells(
+        self, study: Any, attribute: str, cells: pd.Series[str]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return the labels of released cells with noise, and their probabilities; None without noise, as by default.
+
+        Parameters
+        ----------
+        study : Study
+        attribute : str
+        cells : Series of str
+            Column of a released file.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            Number of the label of each cell.
+        ndarray of float64, shape (n_labels, n_values)
+            Probability of each label given each value of the attribute.
+        """
+        return None
+
     def play_released(
         self,
         study: Any,

@@ -223,3 +223,52 @@ def test_a_missing_extra_is_named(monkeypatch):
 def test_files_without_a_common_column_are_refused():
     with pytest.raises(reidsim.InputError, match="no column in common"):
         reidsim.attack(pd.DataFrame({"age": [1]}), pd.DataFrame({"sex": ["F"]}), gain=2, cost=1)
+
+
+def test_the_prediction_follows_the_noise_of_the_scenario():
+    rng = np.random.default_rng(8)
+    ages, places, sexes = (
+        rng.integers(20, 80, 1500).astype(str),
+        rng.choice(PLACES[:12], 1500),
+        rng.choice(["F", "M"], 1500),
+    )
+    people = pd.DataFrame({"age": ages, "place": places, "sex": sexes})
+    own = rng.permutation(1500)[:400]
+    records = people.iloc[own].reset_index(drop=True)
+    shared = records.assign(age=(records["age"].astype(int) + rng.normal(0, 2, 400).round().astype(int)).astype(str))
+    drawn = rng.random(400) < 0.25
+    shared.loc[drawn, "place"] = rng.choice(shared["place"], int(drawn.sum()))
+    scenario = reidsim.Scenario.from_frames(
+        records,
+        population=people,
+        hierarchies=dict.fromkeys(people, "suppress"),
+        economics={"benefit": 100, "loss": 300, "gain": 100, "cost": 5},
+        noise={"age": {"deviation": 2.0}, "place": {"keep": 0.75}},
+    )
+    found = reidsim.attack(shared, people, truth=pd.DataFrame({"person": own}), scenario=scenario)
+    claims, values = found.claims, people.to_numpy()
+    # The posterior of each claimed person, from all people.
+    released = shared.to_numpy()[claims["row"]]
+    distance = released[:, :1].astype(float) - values[None, :, 0].astype(float)
+    shares = shared["place"].value_counts(normalize=True)
+    likelihood = np.exp(-(distance**2) / 8) * (released[:, 2:] == values[None, :, 2])
+    same = released[:, 1:2] == values[None, :, 1]
+    likelihood = likelihood * (0.75 * same + 0.25 * shares[released[:, 1]].to_numpy()[:, None])
+    posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
+    expected = posterior[np.arange(len(claims)), claims["person"].astype(int)]
+    np.testing.assert_allclose(claims["predicted"], expected, rtol=1e-9)
+    # The sum of independent trials, within 4 standard errors.
+    error = np.sqrt((expected * (1 - expected)).sum())
+    assert abs(claims["correct"].sum() - expected.sum()) < 4 * error
+
+
+def test_noise_needs_one_row_per_person():
+    people = pd.DataFrame({"name": ["a", "a", "b"], "age": ["30", "31", "40"]})
+    scenario = reidsim.Scenario.from_frames(
+        people[["age"]],
+        hierarchies={"age": "suppress"},
+        economics={"benefit": 100, "loss": 300, "gain": 100, "cost": 5},
+        noise={"age": {"keep": 0.9}},
+    )
+    with pytest.raises(reidsim.InputError, match="one row per person"):
+        reidsim.attack(people[["age"]], people, id="name", scenario=scenario)

@@ -26,6 +26,7 @@ from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
 from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of, utility_of_file
+from reidsim.kinds.tables.cells import read_column
 from reidsim.kinds.tables.data_utility import measures_of
 from reidsim.kinds.tables.outcomes import (
     DroppedColumns,
@@ -43,7 +44,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.releases.lattice import Strategies
+from reidsim.releases.lattice import Floats, Strategies
 from reidsim.scenarios.adversary_schema import MONEY_KEYS, TOGETHER, AdversarySection, naming_adversary
 from reidsim.scenarios.agents import OpponentOptions, Opponents, are_equipped, study_against, with_adversaries
 from reidsim.scenarios.hierarchies import Table
@@ -461,6 +462,17 @@ class TablesKind(Kind):
 
     dropped_columns = staticmethod(DroppedColumns)
     play_released = staticmethod(play_released)
+
+    def noise_of_cells(
+        self, study: TablesStudy, attribute: str, cells: pd.Series[str]
+    ) -> tuple[NDArray[np.int64], Floats] | None:
+        """Return the labels of released cells with noise, and their probabilities; see `Kind.noise_of_cells`."""
+        noise, lattice = study.scenario.noise_of(attribute), study.lattice
+        if noise == "exact":
+            return None
+        hierarchy, renamed = lattice.hierarchies[lattice.domain.position(attribute)], study.scenario.attributes
+        column = read_column(cells, noise, hierarchy, None, renamed[attribute].values, study.loaded.folder)
+        return column.number, column.model
 
     def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the path of the records' file, as in the scenario; None without a file."""
