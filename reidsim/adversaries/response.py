@@ -65,11 +65,14 @@ class Planner:
         who errs.
     keys : tuple of str
         Keys of the adversary's section that only this planner reads.
+    compared : bool
+        Whether cross-play plays every defender against this planner, also if the scenario does not name it.
     """
 
     label: ClassVar[str]
     provides: ClassVar[frozenset[str]]
     keys: ClassVar[tuple[str, ...]] = ()
+    compared: ClassVar[bool] = True
 
     def begin(self, world: Any) -> None:
         """Prepare for the rounds; `world` is a `reidsim.agents.attack.World`."""

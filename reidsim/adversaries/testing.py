@@ -272,6 +272,7 @@ class ListTester(Planner, Weighing):
     label = "the adversary who tests a list"
     provides = frozenset({EXPECTED_PAYOFF, GAINS, AMOUNTS_BY_RECORD})
     keys = ("testing",)
+    compared = False
     decides_on = frozenset({"believed_group_sizes", "plan_believed", "plans", "prices"})
 
     gain: float | Floats

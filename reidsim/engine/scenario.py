@@ -889,7 +889,7 @@ def cross_play(
     --------
     >>> import reidsim
     >>> reidsim.cross_play("wan2015").matrix("regret").loc["no-attack vs one-shot"].round(2).to_dict()
-    {'one-shot': 25.72, 'fmdp': 5.26, 'testing': 27.9, 'always': 26.86, 'never': 30.51, 'random': 28.19}
+    {'one-shot': 25.72, 'fmdp': 5.26, 'always': 26.86, 'never': 30.51, 'random': 28.19}
     """
     loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     return loaded.cross_play(**options)

@@ -482,7 +482,7 @@ class OpponentOptions:
 def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the adversaries of a scenario in one draw of its study.
 
-    Each built-in planner gives a perfectly rational adversary, who has neither partial knowledge nor stages; the
+    Each planner that is `compared` gives a perfectly rational adversary without partial knowledge and stages; the
     adversaries ``multistage`` and ``partial-knowledge`` have the recipe in the options, else that of the scenario. The
     scenario's own adversary is added, or replaces the one of the same name. Adversaries that cannot play are left out,
     with the reason. The rows of the study must distinguish records by every
@@ -507,7 +507,9 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
         return against(**{key: recipe})
 
     makers: dict[str, Callable[[], Games]] = {
-        name: partial(against, name, **(rate if "rate" in planners[name].keys else {})) for name in planners
+        name: partial(against, name, **(rate if "rate" in planner.keys else {}))
+        for name, planner in planners.items()
+        if planner.compared
     }
     makers["multistage"] = partial(linked, "stages", options.stages or own.stages, NO_STAGES)
     makers["partial-knowledge"] = partial(linked, "knowledge", options.knowledge or own.knowledge, NO_RECIPE)
@@ -580,7 +582,7 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
         If the scenario's own adversary, or one in `wanted`, cannot play.
     """
     opponents, left_out = [], []
-    for name in dict.fromkeys((*opponent_names(), *makers)):
+    for name in filter(makers.get, dict.fromkeys((*opponent_names(), *makers))):
         try:
             opponents.append(_opponent(name, makers[name]()))
         except InputError as error:

@@ -261,7 +261,7 @@ def test_a_recipe_may_be_given_with_the_call_but_not_to_a_masking_scenario(clini
     # adversary in turn are unaffected.
     assert (beside.manifest["own_adversary"], called.manifest["own_adversary"]) == ("multistage", "one-shot")
     each, other = (play.table[play.table["defender"] == "basic"] for play in (beside, called))
-    assert set(each["adversary"]) == {"one-shot", "fmdp", "testing", "multistage", "always", "never", "random"}
+    assert set(each["adversary"]) == {"one-shot", "fmdp", "multistage", "always", "never", "random"}
     pd.testing.assert_frame_equal(each, other)
     assert called.manifest["cross_play"]["stages"] == str(path.parent / "attack.toml")
     with pytest.raises(InputError, match=r"stages: a masking scenario sets its own stages; found '.*attack.toml'"):

@@ -721,7 +721,7 @@ def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int
         )
         return once
 
-    makers = {name: planned(name) for name in planners}
+    makers = {name: planned(name) for name, each in planners.items() if each.compared}
     # Compiled solvers treat all attributes as relevant and would enumerate maskings of attributes that nobody links on.
     makers["one-shot"] = lambda: (_focused(linked[0]), _focused(linked[1]))
     makers |= {"partial-knowledge": informed, "multistage": in_stages}
