@@ -1,4 +1,4 @@
-"""The planner ``testing``: an adversary who tests a list with a batch of attempts before it goes on.
+"""The planner ``testing``: an adversary who tests a list with a batch of attempts before further attacks.
 
 An attempt succeeds if the list's entry of the record's person is correct (probability: the match rate) and the guess
 among the believed group is right. The adversary does not know the match rate; each batch updates its belief by Bayes'
@@ -39,8 +39,8 @@ from reidsim.linkage.totals import weight_by_value
 from reidsim.populations.population import Money, Share, distinct_rows
 from reidsim.releases.lattice import Floats, Rows
 
-# Largest number of match rates that represent a belief. After n attempts their distance is at most a few standard
-# deviations of the posterior, 1 / (2 sqrt(n)), up to some ten thousand attempts.
+# Largest number of match rates that represent a belief. The posterior after n attempts has a standard deviation of at
+# most 1 / (2 sqrt(n)). Up to some ten thousand attempts, the points are at most a few standard deviations apart.
 _MOST_RATES = 501
 
 _WITH_TESTS = ReadIf(lambda section, scenario: section.tests > 0, "with tests of 1 or more")
@@ -160,7 +160,7 @@ def match_rates(belief: MatchRateBelief) -> MatchRates:
 
 
 class Campaign(NamedTuple):
-    """Expected totals of an attack on equal records; numbers, or arrays of one entry per record.
+    """Expected totals of an attack on equal records, as numbers or arrays of shape (n_records,).
 
     Attributes
     ----------
@@ -198,8 +198,8 @@ def campaign(belief: MatchRateBelief, chance: float, gain: float, cost: float, l
     """Return the totals of the best attack that starts with a batch of attempts.
 
     Backward induction on the successes k among the t attempts so far: after each batch, the adversary continues, buys
-    the next list for the records left, or stops. All totals of a state are weighted with the probability of one order
-    of its successes and failures, under the belief and in truth, so that no posterior has to be divided out.
+    the next list for the records left, or stops. The totals of a state are multiplied by the probability of one order
+    of its successes and failures, under the belief and in truth. So no division by this probability is needed.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class ListTester(Planner, Weighing):
                 planner, best = fresh, plan
         planner = replace(planner, by_round=observation.rounds_left > 1 and section.tests > 0)
         observed, untested = seen(planner), section.tests - planner.tested
-        # Expected numbers of attempts may leave a part of one.
+        # Expected numbers of attempts are fractions; less than one attempt left does not count as a test.
         if planner.by_round and untested >= 1:
             budget = min(profile.budget, best.spent + untested * profile.cheapest)
             observed = replace(observed, profile=replace(profile, budget=budget))

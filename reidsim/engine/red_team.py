@@ -35,14 +35,14 @@ from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.scenario import Scenario
 
-# The three probabilities of a claim: the game's, the attack's, and the match probability of Splink.
+# Columns with the three probabilities of a claim: by the game, by the attack, and by Splink for the pair alone.
 ESTIMATES = ("predicted", "probability", "match_probability")
 # Errors of a column are considered for rows that at most this number of people fit in the other columns. With more, a
 # claim has a probability below 1/50.
 _MOST_BESIDE_ERRORS = 50
-# A row that more people fit adds little to the other rows of its person.
+# Rows that more people fit are ignored: they add little to the other rows of their person.
 _MOST_OF_LINKED_ROWS = 1000
-# Largest number of edits between a cell that fits no value and the values that it stands for.
+# A cell that fits no value stands for the most similar values, up to this number of edits.
 _MOST_EDITS = 2
 _THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _MISSING = ("", "NA")
@@ -97,7 +97,7 @@ def attack(
     allow_code: bool = False,
     progress: Progress | None = None,
 ) -> AttackResult:
-    """Link the rows of a released file to people of a register, and claim a person where this pays.
+    """Attack a released file: link its rows to a register, and claim people where a claim pays.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def attack(
     person : str, optional
         Column of `data` with equal values in the rows of a person. By default, rows are attacked one by one.
     gain, cost : float, optional
-        Gain of a correct claim and cost of a claim. Default: those of the scenario.
+        Gain of a correct claim and cost of a claim, in currency units. Default: gain and cost of the scenario.
     scenario : Scenario, str or Path, optional
         A scenario, or its name or file; its hierarchies, names of columns and values are used.
     coverage : float
@@ -223,7 +223,7 @@ def _attacked(
 
 
 def _game(loaded: Scenario[Any] | None, gain: float | None, cost: float | None, coverage: float) -> _Game:
-    """Return the amounts that the caller gives, or those of the scenario, and the coverage."""
+    """Return gain and cost, by default of the scenario, and the coverage."""
     if loaded is not None:
         economics = economics_of(loaded.scenario)[0]
         gain, cost = economics.adversary_gain if gain is None else gain, economics.cost if cost is None else cost
@@ -358,7 +358,7 @@ def _column(
 
 
 def _search(sides: Sides, most_rows: int, least: float, *, is_linked: bool) -> Members:
-    """Return for which rows to search people in all columns, and in all columns but each one; see `link`.
+    """Return by which blocking rules each row is searched: by all columns, or by all columns but one; see `link`.
 
     A row is searched only if so few people fit it that a claim could pay.
 
@@ -463,8 +463,8 @@ def _claims(
 ) -> pd.DataFrame:
     """Return the claims of the attack: unit, person and `ESTIMATES`.
 
-    Units with the highest probability claim first, in random order. Each claims one of its most probable people, of
-    those not yet claimed, if the claim pays.
+    Claims are made in the order of their probability; equal probabilities are in random order. A unit claims one of its
+    most probable people who is not yet claimed, if the claim pays.
 
     Parameters
     ----------

@@ -1,14 +1,15 @@
-"""Linkage by likelihood: which person a perturbed record most probably belongs to.
+"""Link perturbed records to their most probable people, by likelihood.
 
 A released record r comes from person j with likelihood ``L_j(r)``, the product over columns of the probability of the
 released label given the person's value. If every person is equally probable beforehand, Bayes' rule gives the
-probability ``L_j(r) / sum of L_i(r) over all people i``. The adversary names a person with the highest one. Without
-noise, the likelihood is 1 for the people in the record's group and 0 for others, and the probability of a right guess
-is one over the group size (Wan et al. 2015, Eq. 4).
+posterior probability ``L_j(r) / sum of L_i(r) over all people i``. The adversary names a person with the highest
+posterior probability. Without noise, the likelihood is 1 for the people in the record's group and 0 for others, and the
+probability of a right guess is one over the group size (Wan et al. 2015, Eq. 4).
 
-Sums and maxima over people are computed column by column. Records that share the labels of the first columns share the
-likelihoods of these columns, and people who share the values of the other columns are added up. So the time grows with
-the distinct beginnings of records times the distinct endings of people, not with records times people.
+Sums and maxima over people are computed column by column. The labels of a record up to a column are its beginning; the
+values of a person after a column are its ending. Likelihoods are computed once for records with equal beginnings, and
+people with equal endings are added up. So the time grows with the distinct beginnings times the distinct endings, not
+with records times people.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from reidsim.populations.population import Codes, Counts, distinct_rows
 
 Floats = NDArray[np.float64]
 
-# Likelihoods are equal if they differ by less than this fraction.
+# Likelihoods that differ by less than this fraction count as equal.
 _EQUAL = 1e-12
 
 
@@ -63,7 +64,7 @@ class Match(NamedTuple):
 
 
 def joint_likelihood(labels: Codes, values: Codes, columns: Sequence[Floats]) -> Floats:
-    """Return the likelihood of each released record for one given person each, shape (n_records,).
+    """Return the likelihood of each released record, given one person per record, shape (n_records,).
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def joint_likelihood(labels: Codes, values: Codes, columns: Sequence[Floats]) ->
 
 
 class Candidates:
-    """The people to whom records are linked.
+    """People to whom records may be linked.
 
     Parameters
     ----------
@@ -96,12 +97,12 @@ class Candidates:
 
     def match(self, labels: Codes, columns: Sequence[Floats]) -> Match:
         """Return the `Match` of each released record; for the parameters, see `joint_likelihood`."""
-        # First the columns that multiply the beginnings of records least, for the people whose values fit the label.
+        # Columns with few labels and few values per label come first, because they have few distinct beginnings.
         order = np.argsort([len(column) * np.mean(column > 0) for column in columns], kind="stable")
         first, of_record = distinct_rows([labels[:, place] for place in order], len(labels))
         records = first[np.lexsort(labels[first][:, order[::-1]].T)]
         cells = np.flatnonzero(self._people > 0)
-        # Cells with equal endings stand next to each other.
+        # Sorted by ending, so that equal endings are adjacent.
         cells = cells[np.lexsort(self._values[cells][:, order].T)]
         tables = [np.asarray(columns[place], dtype=np.float64) for place in order]
         widths, sizes = [table.shape[1] for table in tables], [table.size for table in tables]
@@ -124,7 +125,7 @@ def _endings(values: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArr
     Returns
     -------
     value, shorter : ndarray of int64, shape (n_endings,)
-        First value of each ending, and the number of the ending without it among those of the next column.
+        First value of each ending, and the number of the remaining ending, which begins at the next column.
     start : ndarray of int64, shape (n_columns + 1,)
         Position of the first ending of each column in these arrays, and their length.
     """
@@ -162,8 +163,8 @@ def _matched(
     """
     n_records, n_columns = starts.shape
     found = np.zeros((3, n_records))
-    # For the endings of each column that fit the labels before it, and at last for the empty ending: their numbers, the
-    # largest likelihood, the people who have it, and the total.
+    # For each column, the endings that fit the labels before it: their numbers, the largest likelihood, the people who
+    # have it, and the total. The last one is the empty ending.
     fits, n_fits = np.zeros(start[-1] + 1, np.int64), np.zeros(n_columns + 1, np.int64)
     best, tied, total = np.zeros(len(fits)), np.zeros(len(fits)), np.zeros(len(fits))
     n_fits[0] = len(people)
@@ -192,18 +193,18 @@ def _matched(
 def _merged(
     likelihood: Floats, value: NDArray[np.int64], shorter: NDArray[np.int64], n_longer: int, longer: Any, into: Any
 ) -> int:
-    """Merge the endings of a column into the endings without it, and return the number of those that fit.
+    """Drop the first column of endings, add up endings that become equal, and return their number.
 
     Parameters
     ----------
     likelihood : ndarray of float64
         Likelihood of the record's label by value.
     value, shorter : ndarray of int64
-        First value of each ending, and the ending without it.
+        First value of each ending, and the remaining ending.
     n_longer : int
         Number of the endings in `longer`.
     longer, into : tuple of ndarray
-        Number, largest likelihood, people and total of the endings that fit: given, and as a result.
+        Number, largest likelihood, people and total of the endings that fit, before (input) and after (output).
     """
     fits, best, tied, total = longer
     fits_into, best_into, tied_into, total_into = into

@@ -1,8 +1,8 @@
 """Models of noise: the probability of a released label given a person's true value.
 
-A model of one column is an array of shape (n_labels, n_values). Rows are the labels that occur in the released file,
-columns are the values of the attribute. Entries are probabilities or, for numbers, densities. Only their ratios within
-a row affect the linkage, so a row may be multiplied by any positive number.
+The model of a column is an array of shape (n_labels, n_values). Its rows are the labels that occur in the released
+file, and its columns are the values of the attribute. Entries are probabilities or, for numbers, densities. Only the
+ratios of entries within a row affect the linkage, so a row may be multiplied by any positive number.
 """
 
 from __future__ import annotations
@@ -66,10 +66,11 @@ def unknown(n_labels: int, n_values: int) -> Floats:
 def estimated(labels: NDArray[np.integer], values: NDArray[np.integer], simple: Sequence[Floats]) -> Floats:
     """Estimate the model from records whose true values are known.
 
-    It is one of the simple models, or the table of shares: the share of each label among the records with a value. Each
-    value then counts one record more, whose label has the probabilities of a simple model (a Dirichlet prior). Each
-    record's label is predicted by the other records; the model is the one with the highest likelihood of these
-    predictions. So a table with few records per value is not taken, which would predict labels from the record itself.
+    The candidates are the simple models, and tables of shares: the share of each label among the records with a value.
+    In such a table, each value has one additional record, whose label has the probabilities of a simple model (a
+    Dirichlet prior). The best candidate predicts each record's label, from the other records, with the highest
+    likelihood (leave-one-out). So a table with few records per value, which would fit only its own records, is not
+    chosen.
 
     Parameters
     ----------
@@ -108,8 +109,8 @@ def entropies(model: Floats) -> Floats:
 def information_loss(model: Floats) -> Floats:
     """Return the information loss of each label of a column, in [0, 1], shape (n_labels,).
 
-    It is the entropy of the true value (see `entropies`) as a share of the logarithm of the number of values. For a set
-    of m of n values without noise, it is log m / log n (Wan et al. 2015, Eqs. 1 to 3). A column with a single value has
-    no loss.
+    The loss is the entropy of the true value (see `entropies`) divided by the logarithm of the number of values. For a
+    set of m of n values without noise, it is log m / log n (Wan et al. 2015, Eqs. 1 to 3). A column with a single value
+    has no loss.
     """
     return np.asarray(entropies(model) / np.log(max(model.shape[1], 2)))

@@ -1,17 +1,17 @@
-"""Perturbation of records: each column of a table is changed by one method, with a strength of its own.
+"""Perturb the values of records: one method for all columns, with one strength per column.
 
-Four methods are in use (Templ, Kowarik and Meindl 2015, the package sdcMicro):
+There are four methods (Templ, Kowarik and Meindl 2015, the package sdcMicro):
 
-- ``pram``: a value is kept, or drawn anew from the values of the column (the post-randomization method);
+- ``pram``: a value is kept, or drawn anew from the values of the column (post-randomization);
 - ``swap``: pairs of records exchange their values;
 - ``microaggregate``: numbers are replaced by the mean of their group of neighbours;
 - ``noise``: normal noise is added to numbers, and the sum is rounded to a value of the column.
 
-A method returns the released labels, and the probability of each label given a true value. With it, records are linked
-by likelihood (`reidsim.linkage.likelihood`). Columns are perturbed independently. The two methods for numbers leave
-columns unchanged that have a category without a number.
+A method returns the released labels, and the probability of each label given a true value. This probability links
+records by likelihood (`reidsim.linkage.likelihood`). Columns are perturbed independently. The two methods for numbers
+do not change a column with a category that is not a number.
 
-The draws of a column use the same random numbers for every strength, so that strengths are compared on equal terms.
+All strengths of a column use the same random numbers, so that differences between strengths are not due to chance.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ def noise(column: TrueColumn, strength: float, rng: np.random.Generator) -> Pert
 def microaggregate(column: TrueColumn, strength: float, rng: np.random.Generator) -> PerturbedColumn:
     """Replace numbers by the mean of their group of `strength` or more neighbours.
 
-    Records with equal values that belong to two groups are divided at random. A person of the records has a label with
-    the share of the records with the person's value that have it. The value of another person must be between the
-    lowest and the highest value of the group.
+    Records with equal values on the border of two groups are assigned at random. The probability of a label, given a
+    value, is its share among the records with this value. A value that no record has fits the labels of all groups
+    whose lowest and highest value enclose it.
     """
     numbers, n = column.numbers, len(column.codes)
     order = np.lexsort((rng.random(n), numbers[column.codes]))

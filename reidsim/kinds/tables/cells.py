@@ -1,6 +1,6 @@
 """Read a column of a released file: its labels, and the probability of each label given the true value.
 
-The model of noise of a column (`NoiseSection`) says how another program changed its values; see
+The model of noise of a column (`NoiseSection`) describes how another program changed its values; see
 `reidsim.releases.noise`.
 """
 
@@ -41,9 +41,9 @@ class ReleasedColumn(NamedTuple):
     model : ndarray of float64, shape (n_labels, n_values)
         Probability of each label given each true value, up to a factor per label.
     levels : ndarray of int64, shape (2, n_labels)
-        Hierarchy levels of the labels. In the first row, the lowest level at which the label equals a group of the
-        hierarchy, or -1 for other sets. In the second row, the lowest level at which one group contains all values of
-        the label, or the highest level if none does. With noise, both are -1.
+        Hierarchy levels of the labels. First row: the lowest level at which the label equals a group of the hierarchy,
+        or -1 if there is none. Second row: the lowest level at which one group contains all values of the label, or the
+        highest level if there is none. With noise, both are -1.
     """
 
     number: Integers
@@ -156,8 +156,8 @@ def _transition_matrix(path: Path, attribute: Attribute, renamed: Mapping[str, s
 def _estimated(number: Integers, own: NDArray[np.integer], labels: pd.Index[str], attribute: Attribute) -> Floats:
     """Return the model of a column that is estimated from its records, shape (n_labels, n_values).
 
-    The simple models are labels that do not depend on the value; values that are kept or drawn
-    anew, if each label is a value; and normal noise, if labels and values are numbers.
+    There are up to three simple models: the label does not depend on the value; a value is kept or drawn anew, if each
+    label is a value; and normal noise is added, if labels and values are numbers.
     """
     shares = np.bincount(number) / len(number)
     simple = [np.repeat(shares[:, None], attribute.size, axis=1)]

@@ -1,11 +1,16 @@
 """Claims about people from a released or synthetic file, compared with people who are not in the file.
 
-An adversary knows a person's quasi-identifiers. An identity claim names the person of a row. An attribute claim is the
-sensitive value with the highest posterior probability: the likelihoods of the rows, given the person, are added up by
-sensitive value. A membership claim says that the person is in the file. Its evidence is the ratio of two likelihoods of
-the file: one row, each with equal probability, comes from the person; or all rows come from other people. With
-likelihoods ``L_x(r)`` of row r given person x, it is the mean over rows of ``L_x(r)`` over its mean in a reference
-population. The claim is made if the ratio is above 1: if the file makes membership more probable.
+An adversary knows a person's quasi-identifiers, and makes claims:
+
+- identity: the person of a row;
+- attribute: the sensitive value with the highest posterior probability. The likelihoods of the rows, given the person,
+  are added up by sensitive value;
+- membership: the person is in the file.
+
+The evidence for membership is the ratio of two likelihoods of the file: one of its rows comes from the person (each row
+with equal probability), or all rows come from other people. Let ``L_x(r)`` be the likelihood of row r given person x.
+The ratio is the mean over rows of ``L_x(r) / M(r)``, where ``M(r)`` is the mean of ``L_i(r)`` over the people i of a
+reference population. A ratio above 1 makes membership more probable, and the adversary makes the claim.
 
 For people who are not in the file (the control), attribute claims are right as often as the file's statistics allow,
 and every membership claim is wrong.
@@ -33,7 +38,7 @@ from reidsim.releases.lattice import Floats
 
 COLUMNS = ("claim", "claims", "right", "success", "baseline", "advantage", "lower", "upper", "adversary_payoff", "pays")
 
-# Quantile of the normal distribution for intervals of 95 %; probabilities within the second fraction are equal.
+# Quantile of the normal distribution for intervals of 95 %, and the fraction within which probabilities count as equal.
 _Z, _EQUAL = 1.959963984540054, 1e-12
 
 
@@ -47,9 +52,9 @@ def claims_about_people(
 ) -> pd.DataFrame:
     """Return the claims that a file allows, one row per kind of claim.
 
-    Equally many people of the original and of the control are tested. The reference of membership claims is the
-    scenario's population. Without a population, it is every second person of the control, and the others are tested. A
-    value of the control that no record has fits no row.
+    Equally many people of the original and of the control are tested. The reference population of membership claims is
+    the population of the scenario, if there is one. Otherwise, it is every second person of the control, and the others
+    are tested. A value of the control that no record has fits no row.
 
     Parameters
     ----------
@@ -101,7 +106,7 @@ def claims_about_people(
 
 
 class _TestedPeople(NamedTuple):
-    """People about whom claims are tested, and the reference of membership claims.
+    """Tested people, and the reference population of membership claims.
 
     Attributes
     ----------
@@ -110,7 +115,7 @@ class _TestedPeople(NamedTuple):
     members, strangers : ndarray of int, shape (n,)
         Tested records of the original, and tested rows of the control.
     codes : ndarray of int32, shape (2 n, n_attributes)
-        Values of the members, then of the strangers. The code after the last stands for values that no record has.
+        Values of the members, then of the strangers. A value that no record has is coded as the number of values.
     reference : ndarray of int32, shape (n_cells, n_attributes)
         Values of the people of the reference.
     people : ndarray of float64, shape (n_cells,)
@@ -158,7 +163,7 @@ def _membership_ratios(rows: Codes, models: Sequence[Floats], tested: _TestedPeo
     """
     first, kind = distinct_rows([*rows.T], len(rows))
     total = Candidates(tested.reference, tested.people).match(rows[first], models).total
-    # The reference has one person more, with independent values: other people may fit a row that nobody of it fits.
+    # One person with independent values is added: people outside the reference may fit a row that nobody in it fits.
     independent = np.ones(len(first))
     for model, label, value in zip(models, rows[first].T, tested.reference.T, strict=True):
         shares = np.bincount(value, tested.people, model.shape[1]) + 1.0
@@ -173,8 +178,8 @@ def _right_guesses(
 ) -> Floats:
     """Return the chance that the guess of each person's sensitive value is right, shape (n_persons,).
 
-    The guess is one of the most probable values, at random. It is the most frequent value of the file for a person whom
-    no row fits.
+    The guess is one of the most probable values, at random. For a person whom no row fits, it is the most frequent
+    value of the file.
 
     Parameters
     ----------

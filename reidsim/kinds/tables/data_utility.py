@@ -1,7 +1,7 @@
-"""Measure data utility: how well statistics of a release agree with statistics of the original records.
+"""Measure data utility: compare statistics of a release with statistics of the original records.
 
-Every released cell counts as the average over the original values that it covers, all equally likely. A cell that
-covers all values of its column, and an empty one, is missing; a statistic omits records with a missing cell.
+Every released cell counts as the average over the original values that it covers, all equally likely. An empty cell is
+missing, and so is a cell that covers all values of its column. A statistic omits records with a missing cell.
 """
 
 from __future__ import annotations
@@ -341,9 +341,9 @@ class DataUtility:
 def measures_of(table: pd.DataFrame) -> dict[str, float]:
     """Return means over the statistics of a release, given as by `DataUtility.compare`, by measure.
 
-    They are ``mean_change`` and ``variance_change`` (of relative changes without sign), ``correlation_change`` (of
-    differences without sign), ``interval_overlap`` and ``classifier_accuracy``, as far as the table has the statistics.
-    A statistic that the release does not determine counts as 0.
+    The measures are ``mean_change`` and ``variance_change`` (of relative changes without sign), ``correlation_change``
+    (of differences without sign), ``interval_overlap`` and ``classifier_accuracy``, if the table has the statistics. A
+    statistic that the release does not determine counts as 0.
     """
     table, correlations = table[table["original"].notna()], [name for name, _ in _CORRELATIONS]
     lost = np.where(table["measure"].isin(correlations), table["original"].abs(), 1.0)
@@ -399,8 +399,8 @@ _CORRELATIONS = (("cramers_v", cramers_v), ("correlation_ratio", correlation_rat
 def fit(outcome: Floats, design: Floats, *, logistic: bool) -> Floats:
     """Return coefficients of a regression with their 95% intervals, shape (n_columns, 3).
 
-    Columns without any value are left out, then records with missing values. A coefficient that the others do not
-    determine is NaN.
+    First, columns without any value are left out; then, records with a missing value. A coefficient that the records do
+    not determine is NaN.
 
     Parameters
     ----------

@@ -1,11 +1,10 @@
-"""Policies that perturb the values of records: the best strength of each column, for the whole table.
+"""Policies that perturb the values of a table with the best strength of each column.
 
-The strategies are the strengths of a method, one per column (`reidsim.releases.perturbation`). The adversary knows the
-method, its strengths and the values of all people. It links each record to the most probable person. The probability
-that this is right is the posterior probability of that person, given the released labels.
+A strategy has the strengths of a method, one per column (`reidsim.releases.perturbation`). The adversary knows the
+method, its strengths and the values of all people. It links each record to the most probable person. Its success
+probability is the posterior probability of this person, given the released labels.
 
-The file is drawn with the scenario's seed before strengths are compared: payoffs are those of the drawn file, given its
-labels.
+For each strategy, a file is drawn with the scenario's seed. Payoffs are computed for the drawn file.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ MOST_EVALUATED = 625
 class PerturbationLinker:
     """Linker of perturbed records by likelihood.
 
-    The group sizes of the linkage, true and believed, are 1 over the posterior probability of the most probable person.
+    True and believed group sizes of the linkage are 1 over the posterior probability of the most probable person.
 
     Parameters
     ----------
     space : PerturbationSpace
     candidates : Candidates
-        People to whom records are linked.
+        Candidates for the person of a record.
     """
 
     space: PerturbationSpace
@@ -73,11 +72,13 @@ class PerturbationLinker:
 
 
 class PerturbationPolicy(SolvedPolicy):
-    """Policy with the strengths of one method of perturbation, one per column, that pay most for the table.
+    """Perturb a table by one method, with the strengths of the columns that have the highest total payoff.
 
-    Records that do not pay at these strengths are suppressed, at most ``publisher.suppression_limit``. If there are
-    more combinations of strengths than `MOST_EVALUATED`, the search changes the strength of one column at a time until
-    no change pays. It starts from each strength for all columns; the choice is then not proved optimal.
+    Records without a positive payoff are suppressed, or under a no-attack policy, records on which an attack pays; at
+    most the share ``publisher.suppression_limit``.
+    If there are more combinations of strengths than `MOST_EVALUATED`, the search changes the strength of one column at
+    a time, until no change increases the payoff. It starts once from each strength, equal for all columns. The choice
+    is then not proved optimal.
     """
 
     by_agents = False
@@ -115,7 +116,7 @@ class PerturbationPolicy(SolvedPolicy):
         return PerturbationLinker(space, linker.group_sizes.candidates)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> TablesChoice:
-        """Return the `TablesChoice` of the strengths: the same for all released records, -1 for suppressed ones."""
+        """Return the `TablesChoice`: the best strategy for all released records, -1 for suppressed records."""
         played = self.planned(study, self.paid_in(study, game))
         most = most_within(study.scenario.publisher.suppression_limit, study.n_subjects)
         payouts: dict[int, float] = {}
@@ -148,7 +149,7 @@ class PerturbationPolicy(SolvedPolicy):
 
 
 def best_strengths(space: StrategySpace, payout: Callable[[int], float], tie: float) -> tuple[int, bool]:
-    """Return the strategy with the highest payout, the first of equal ones, and whether all were evaluated.
+    """Return the strategy with the highest payout (of ties, the first), and whether all were evaluated.
 
     Parameters
     ----------
