@@ -51,20 +51,20 @@ _WITH_LISTS = ReadIf(
 
 
 class ListTestingSection(Section):
-    """The attack of planner `testing`, who tests how many entries of a list are correct.
+    """Parameters of planner `testing`: an adversary who tests which share of a list's entries is correct.
 
     Attributes
     ----------
     tests
         number of attempts in a batch, after which the adversary decides again; 0: it decides once
     records
-        number of records like the one considered that the adversary attacks with a list, if it does not stop before
+        number of records, equal to the one considered, that the adversary attacks with a list if it never stops
     expected_match_rate
         mean of the adversary's belief, a Beta distribution, about a list's share of correct entries
     experience
         number of attempts to which the belief is equivalent: the sum of the two parameters of the Beta distribution
     match_rate
-        true share of correct entries in every list; default: distributed as the adversary believes
+        true share of correct entries in every list; default: drawn from the distribution that the adversary believes
     lists
         number of lists: the first one is held, the others can be bought one after the other
     price

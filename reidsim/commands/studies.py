@@ -365,8 +365,8 @@ def score(
 ) -> None:
     """Compute payoff and risk of any released file.
 
-    The file is compared with the policies of a scenario. Key noise of the scenario describes how its values were
-    changed.
+    The file is compared with the policies of a scenario. If another program perturbed the file, key `noise` of the
+    scenario describes how. With `--control`, a second table has claims about people.
 
     Example: reidsim score released.csv --scenario my.toml
 
@@ -447,9 +447,10 @@ def attack(
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Link a released file to a register of people with Splink.
+    """Attack a released file: link it to a register of people with Splink.
 
-    The claims that pay are compared with the prediction of the game. It requires `pip install 'reidsim[attack]'`.
+    People are claimed where a claim pays, and the claims are compared with the prediction of the game. It requires `pip
+    install 'reidsim[attack]'`.
 
     Example: reidsim attack shared.csv --register people.csv --id name --gain 300 --cost 4
 

@@ -91,7 +91,7 @@ class Formula(NamedTuple):
 
 
 class UtilitySection(Section):
-    """Statistics of the release that are compared with the original records.
+    """Statistics for which each release is compared with the original records.
 
     Attributes
     ----------

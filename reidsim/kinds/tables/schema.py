@@ -357,15 +357,15 @@ class AttributeSection(GeneralizedSection):
 
 
 class NoiseSection(Section):
-    """Noise of a column that another program perturbed; one of the keys.
+    """How another program changed the values of a column; set one of the keys.
 
     Attributes
     ----------
     keep
-        probability that a value was kept; otherwise, it was drawn from the values of the released file, as by PRAM or
-        random swapping
+        probability that a value was kept; otherwise, it was drawn from the values of the released file, as by
+        post-randomization (PRAM) or random swapping
     deviation
-        standard deviation of normal noise that was added to numbers
+        standard deviation of the normal noise that was added to numbers, in units of the column
     matrix
         CSV file of transition probabilities (PRAM matrix): first column true values, further columns released labels,
         each row with sum 1
@@ -426,15 +426,15 @@ class ReleasesSection(Section):
 
 
 class PerturbationSection(Section):
-    """Strengths that policies of perturbation may choose for each column, besides leaving it unchanged.
+    """Strengths that policies of perturbation try for each column, in addition to no change.
 
     Attributes
     ----------
     strengths
-        with `pram`: probabilities that a value is drawn anew; with `swap`: shares of records that exchange values; with
+        for `pram`: probabilities that a value is drawn anew; for `swap`: shares of records that exchange values; for
         `noise`: standard deviations of the noise, as shares of the standard deviation of the column
     group_sizes
-        with `microaggregate`: smallest numbers of records in a group
+        for `microaggregate`: smallest numbers of records in a group
     """
 
     strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(default=(0.05, 0.2, 0.5, 1.0), min_length=1)
