@@ -42,6 +42,7 @@ Floats = NDArray[np.float64]
 _Law: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 
 _NEGLIGIBLE = 2.0**-60
+_NORMAL = 1.959963984540054  # quantile 0.975 of the normal distribution
 # The order determines each stream's seed: append new names at the end, so that earlier results do not change.
 _STREAMS = (
     "release",
@@ -354,6 +355,17 @@ def _hypergeometrics(uniforms: Floats, counts: Counts, size: int) -> Counts:
         people -= counts[cell]
         left -= drawn[cell]
     return drawn
+
+
+def wilson_interval(share: float, trials: int) -> tuple[float, float]:
+    """Return the Wilson interval (95 %) of a share of successes; without trials, 0 and 1.
+
+    The share need not be a quotient of whole numbers: numbers of successes may be expectations.
+    """
+    square = _NORMAL**2
+    middle = trials * share + square / 2
+    half = _NORMAL * math.sqrt(trials * share * (1 - share) + square / 4)
+    return (middle - half) / (trials + square), (middle + half) / (trials + square)
 
 
 @compiled()

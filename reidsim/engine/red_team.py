@@ -19,7 +19,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 from reidsim.core.errors import InputError, listed, refuse_first, refuse_rows
-from reidsim.core.numerics import random_stream
+from reidsim.core.numerics import random_stream, wilson_interval
 from reidsim.core.tables import as_file, coded, read_coded_table, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
 from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_of, versions
@@ -47,7 +47,6 @@ _MOST_EDITS = 2
 _THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _MISSING = ("", "NA")
 _LARGEST = 700.0  # exponent of the largest floating-point number
-_NORMAL = 1.959963984540054  # quantile 0.975
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -532,9 +531,5 @@ def _measured(
 def _precision(correct: pd.Series[bool]) -> dict[str, float]:
     """Return number and share of correct claims, with the Wilson interval of the share."""
     n, number = len(correct), int(correct.sum())
-    if n == 0:
-        return {"correct": 0, "precision": np.nan, "precision_low": 0.0, "precision_high": 1.0}
-    share, square = number / n, _NORMAL**2 / n
-    half = _NORMAL * np.sqrt(share * (1 - share) / n + square / (4 * n))
-    low, high = ((share + square / 2 + sign * half) / (1 + square) for sign in (-1, 1))
-    return {"correct": number, "precision": share, "precision_low": low, "precision_high": high}
+    low, high = wilson_interval(number / max(n, 1), n)
+    return {"correct": number, "precision": correct.mean(), "precision_low": low, "precision_high": high}

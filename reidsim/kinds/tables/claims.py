@@ -27,6 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import refuse_first
+from reidsim.core.numerics import wilson_interval
 from reidsim.core.tables import read_table, require_columns, sniff_delimiter
 from reidsim.games.outcomes import Equilibrium
 from reidsim.kinds.tables.cells import ReleasedColumn
@@ -38,8 +39,8 @@ from reidsim.releases.lattice import Floats
 
 COLUMNS = ("claim", "claims", "right", "success", "baseline", "advantage", "lower", "upper", "adversary_payoff", "pays")
 
-# Quantile of the normal distribution for intervals of 95 %, and the fraction within which probabilities count as equal.
-_Z, _EQUAL = 1.959963984540054, 1e-12
+# Probabilities are equal if they differ by less than this fraction.
+_EQUAL = 1e-12
 
 
 def claims_about_people(
@@ -221,8 +222,8 @@ def _assessed(
         Number of claims about the control from which it is estimated; 0 if it is exact.
     """
     success = right / claims if claims else np.nan
-    low, high = _wilson(success, claims)
-    least, most = _wilson(baseline, n_baseline) if n_baseline else (baseline, baseline)
+    low, high = wilson_interval(success, claims)
+    least, most = wilson_interval(baseline, n_baseline) if n_baseline else (baseline, baseline)
     advantage = success - baseline
     amounts = (each.gain_and_cost(each.prices) for each in study.each.values())
     payoff = max(float(np.mean(gain) * success - np.mean(cost)) for gain, cost in amounts)
@@ -230,12 +231,3 @@ def _assessed(
     upper = advantage + np.hypot(high - success, baseline - least)
     row = (name, int(claims), float(right), success, baseline, advantage, lower, upper, payoff, payoff > 0)
     return dict(zip(COLUMNS, row, strict=True))
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    """Return the Wilson interval (95 %) of a share of n trials; NaN without trials."""
-    if n == 0:
-        return np.nan, np.nan
-    middle = share + _Z**2 / (2 * n)
-    half = _Z * np.sqrt(share * (1 - share) / n + (_Z / (2 * n)) ** 2)
-    return (middle - half) / (1 + _Z**2 / n), (middle + half) / (1 + _Z**2 / n)

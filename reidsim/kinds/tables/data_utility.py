@@ -20,7 +20,7 @@ from pydantic import model_validator
 
 from reidsim.audit.release import ColumnReader, is_all_numbers, text_of
 from reidsim.core.errors import InputError, refuse_first, require_distinct
-from reidsim.core.numerics import random_stream
+from reidsim.core.numerics import random_stream, wilson_interval
 from reidsim.core.tables import coded
 from reidsim.core.validation import Section
 from reidsim.populations.population import natural_categories
@@ -315,7 +315,6 @@ class DataUtility:
         The classifier is a logistic regression with a ridge penalty, on standardized columns.
         """
         # Imported here because these packages are slow to import and not needed elsewhere.
-        from scipy.stats import binomtest
         from sklearn.impute import SimpleImputer
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
@@ -334,8 +333,8 @@ class DataUtility:
             classifier = LogisticRegression(max_iter=1000)
             model = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), classifier)
             guesses["accuracy"] = model.fit(train[rows], known).predict(test[held])
-        right = {name: binomtest(int((guess == truth).sum()), len(truth)) for name, guess in guesses.items()}
-        return {name: (each.statistic, *each.proportion_ci(method="wilson")) for name, each in right.items()}
+        right = {name: float((guess == truth).mean()) for name, guess in guesses.items()}
+        return {name: (share, *wilson_interval(share, len(truth))) for name, share in right.items()}
 
 
 def measures_of(table: pd.DataFrame) -> dict[str, float]:
