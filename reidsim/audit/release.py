@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, vstack
 
 from reidsim.core.tables import coded
 from reidsim.linkage.people import GroupValues, RowSets
-from reidsim.populations.population import MOST_KEYS, distinct_rows, numbered
+from reidsim.populations.population import distinct_rows, numbered, row_keys
 
 Positions = NDArray[np.intp]
 
@@ -325,7 +325,7 @@ class TrueRecords:
             self._readers[name] = ColumnReader(list(values), (hierarchies or {}).get(name, ()))
         # First record of each distinct combination of true values (cell), and the cell of each record.
         self._first, self._cell = distinct_rows(self._values, len(truth))
-        self._people = _membership(self._cell, self._person, len(self._first))
+        self._people = RowSets.from_rows(self._cell, numbered(self._person)[1])[0]
 
     def audit(self, released: pd.DataFrame, own: NDArray[np.intp]) -> ReleaseAudit:
         """Return the audit of a release that was read from its file.
@@ -347,87 +347,85 @@ class TrueRecords:
         counts = ~shared_person[person]
         counts[own] = True
         rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
-        rows = _membership(form, owner, fits.shape[1])
-        np.minimum.at(rows_of_person, person[counts], _people_in(fits, *rows)[cell[counts]])
-        people_of_row = _people_in(fits.T.tocsr(), *self._people)[form]
+        rows, n_forms = RowSets.from_rows(form, numbered(owner)[1])[0], fits.shape[1]
+        np.minimum.at(rows_of_person, person[counts], people_in(fits, rows)[cell[counts]])
+        people_of_row = people_in(fits.T.tocsr(), self._people)[form]
         misfits = len(own) - int(fits[cell[own], form].sum())
-        sizes = rows[0] @ rows[1]
+        sizes = rows.in_classes(np.arange(n_forms), n_forms).astype(np.int64)
         return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, people_of_row, misfits, sizes)
 
     def _match(self, released: pd.DataFrame) -> tuple[Positions, csr_array]:
-        """Return the form of each released row, and whether the values of each cell fit each form.
-
-        The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
-        labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
-        """
-        labels, columns = [], []
+        """Return the form of each released row, and whether the values of each cell fit each form."""
+        labels, fitting, sizes = [], [], []
         for name, reader in self._readers.items():
             label, texts = coded(released[name])
             labels.append(label)
-            columns.append(_layers(len(reader.values), [reader.fitting(text) for text in texts]))
-        first_form, form = distinct_rows(labels, len(released))
-        labels = [label[first_form] for label in labels]
-        used = [layer[label] for (layer, _), label in zip(columns, labels, strict=True)]
-        first, combination = distinct_rows(used, len(first_form))
-
-        @cache
-        def label_of_cell(place: int, layer: int) -> Positions:
-            return np.asarray(columns[place][1][layer][self._values[place][self._first]])
-
-        pairs = [np.zeros((2, 0), dtype=np.intp)]
-        for number, example in enumerate(first.tolist()):
-            forms = np.flatnonzero(combination == number)
-            fitting = [label_of_cell(place, int(layer[example])) for place, layer in enumerate(used)]
-            place = _places([label[forms] for label in labels], fitting, len(forms), len(self._first))
-            cells = np.flatnonzero(place >= 0)
-            pairs.append(np.stack([cells, forms[place[cells]]]))
-        cells, forms = np.concatenate(pairs, axis=1)
-        marks, shape = np.ones(len(cells), dtype=np.bool_), (len(self._first), len(first_form))
-        return form, csr_array((marks, (cells, forms)), shape=shape)
+            fitting.append([reader.fitting(text) for text in texts])
+            sizes.append(len(reader.values))
+        first, form = distinct_rows(labels, len(released))
+        cells, forms = [value[self._first] for value in self._values], [label[first] for label in labels]
+        return form, fitting_forms(cells, forms, fitting, sizes, (len(self._first), len(first)))
 
 
-def _places(forms: Sequence[Positions], cells: Sequence[Positions], n_forms: int, n_cells: int) -> Positions:
-    """Return the position of each cell among distinct forms, shape (n_cells,); -1 if it is not among them.
+def fitting_forms(
+    cells: Sequence[Positions],
+    forms: Sequence[Positions],
+    fitting: Sequence[Sequence[Positions]],
+    sizes: Sequence[int],
+    shape: tuple[int, int],
+) -> csr_array:
+    """Return whether the values of each cell fit each form, shape (n_cells, n_forms).
 
-    Both are given by their labels, one array per column.
-    """
-    of_forms, of_cells, room = np.zeros(n_forms, dtype=np.int64), np.zeros(n_cells, dtype=np.int64), 1
-    for form, cell in zip(forms, cells, strict=True):
-        radix = int(max(form.max(initial=0), cell.max(initial=0))) + 1
-        if room * radix >= MOST_KEYS:
-            # Renumber the keys of the forms; there are at most as many as forms.
-            distinct = pd.Index(np.unique(of_forms))
-            of_forms, of_cells = (distinct.get_indexer(pd.Index(keys)) for keys in (of_forms, of_cells))
-            room = len(distinct)
-        of_forms, of_cells, room = of_forms * radix + form, of_cells * radix + cell, room * radix
-    return np.asarray(pd.Index(of_forms).get_indexer(pd.Index(of_cells)))
-
-
-def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple[csr_array, Counts]:
-    """Return the distinct sets of groups with rows of a person, and people per set.
-
-    The first result, shape (n_groups, n_sets), marks the groups of each set; the second has shape (n_sets,).
+    The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
+    labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
 
     Parameters
     ----------
-    group : ndarray of int, shape (n_rows,)
-        Group of each row, from 0 to `n_groups` - 1.
-    person : ndarray of int64, shape (n_rows,)
-        Person of each row.
-    n_groups : int
-        Number of groups.
+    cells, forms : sequence of ndarray of int
+        For each column, the value of each cell and the label of each form. Forms are distinct.
+    fitting : sequence of sequence of ndarray of int
+        For each column, the values that fit each label.
+    sizes : sequence of int
+        Number of values of each column.
+    shape : tuple of int
+        Number of cells and of forms.
     """
-    sets, _ = RowSets.from_rows(group, numbered(person)[1])
-    marks = np.ones(len(sets.cells), dtype=np.bool_)
-    return csr_array((marks, (sets.cells, sets.owner)), shape=(n_groups, sets.n_sets)), sets.people
+    columns = [_layers(*column) for column in zip(sizes, fitting, strict=True)]
+    used = [layer[label] for (layer, _), label in zip(columns, forms, strict=True)]
+    first, combination = distinct_rows(used, shape[1])
+
+    @cache
+    def label_of_cell(place: int, layer: int) -> Positions:
+        return np.asarray(columns[place][1][layer][cells[place]])
+
+    pairs = [np.zeros((2, 0), dtype=np.intp)]
+    for number, example in enumerate(first.tolist()):
+        own = np.flatnonzero(combination == number)
+        labels = [
+            np.concatenate([form[own], label_of_cell(place, int(layer[example]))])
+            for place, (form, layer) in enumerate(zip(forms, used, strict=True))
+        ]
+        keys = row_keys(labels, len(own) + shape[0])
+        place_of_cell = pd.Index(keys[: len(own)]).get_indexer(pd.Index(keys[len(own) :]))
+        found = np.flatnonzero(place_of_cell >= 0)
+        pairs.append(np.stack([found, own[place_of_cell[found]]]))
+    places = np.concatenate(pairs, axis=1)
+    return csr_array((np.ones(places.shape[1], dtype=np.bool_), tuple(places)), shape=shape)
 
 
-def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
-    """Return the number of distinct people in the groups marked by each row of `fits`.
+def people_in(fits: csr_array, people: RowSets) -> NDArray[Any]:
+    """Return the number of distinct people with a row in the groups that each row of `fits` marks, shape (n_rows,).
 
-    The shape is (n_rows,). `fits` has shape (n_rows, n_groups); `groups` and `people` are the results of `_membership`.
+    Parameters
+    ----------
+    fits : csr_array of bool, shape (n_rows, n_groups)
+        Whether each row marks each group.
+    people : RowSets
+        People by the groups of their rows.
     """
-    return np.concatenate([part @ groups @ people for part in _parts(fits)])
+    marks = np.ones(len(people.cells), dtype=np.bool_)
+    groups = csr_array((marks, (people.cells, people.owner)), shape=(fits.shape[1], people.n_sets))
+    return np.concatenate([part @ groups @ people.people for part in _parts(fits)])
 
 
 def _parts(fits: csr_array) -> Iterator[csr_array]:
@@ -463,7 +461,7 @@ def values_of_groups(
     place = np.arange(len(parts)), parts % n_values
     people = csr_array((sets.people[parts // n_values], place), shape=(len(parts), n_values))
     found = vstack([part @ part_of_group @ people for part in _parts(fits)]).tocoo()
-    of_row = _people_in(fits, *_membership(group, person, fits.shape[1]))
+    of_row = people_in(fits, RowSets.from_rows(group, numbered(person)[1])[0])
     row, value = found.row.astype(np.int64), found.col.astype(np.int64)
     return GroupValues.from_counts(row, value, found.data, of_row, overall, levels)
 
@@ -525,7 +523,7 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> dict[str, A
         values, if all values but the empty one, which comes first, are numbers; otherwise ``equal`` between all values.
         Numbers are 0 without rows.
     """
-    codes, values = pd.factorize(text_of(column))
+    codes, values = coded(column)
     if not len(codes):
         return {"name": name, "distinct": 0, "entropy": 0.0, "closeness": 0.0, "distance": "equal"}
     if ordered := is_all_numbers(list(values)):

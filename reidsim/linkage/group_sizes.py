@@ -37,7 +37,6 @@ from reidsim.linkage.likelihood import Candidates
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import PeopleOfRows, RowSets, distinct_people
 from reidsim.populations.population import (
-    Codes,
     Counts,
     Domain,
     Population,
@@ -223,42 +222,6 @@ class GroupSizes:
             return NodeTable(cell, added_up(below.counts, inverse, len(cell)), group_of)
         group_of_cell = _looked_up(inverse, below.group_of_cell, 0)
         return NodeTable(cell, self._row_sets.in_classes(group_of_cell, len(cell)), group_of, group_of_cell)
-
-
-def people_fitting(cells: Codes, people: RowSets, sets: Sequence[NDArray[np.bool_]], rows: NDArray[np.int64]) -> Floats:
-    """Return the number of people with several records, at least one of which is in the sets of each row.
-
-    A row is a released record whose cells are sets of values; a set need not be a group of a hierarchy.
-
-    Parameters
-    ----------
-    cells : ndarray of int, shape (n_cells, n_attributes)
-        Codes of the people's records.
-    people : RowSets
-        People by the cells of their records.
-    sets : sequence of ndarray of bool, shape (n_sets, n_values)
-        The sets of values of each attribute, as masks.
-    rows : ndarray of int64, shape (n_rows, n_attributes)
-        Position in `sets` of the set of each row and attribute.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows,)
-        Number of people.
-    """
-    distinct, row = np.unique(rows, axis=0, return_inverse=True)
-    sizes = np.zeros(len(distinct))
-    # Cells within the sets of the first attributes, for each number of attributes; rows in order share most of them.
-    fitting: list[NDArray[np.intp]] = [np.arange(len(cells))]
-    changes = [0, *(distinct[1:] != distinct[:-1]).argmax(axis=1).tolist()]
-    for number, (values, change) in enumerate(zip(distinct.tolist(), changes, strict=False)):
-        for position in range(change, len(sets)):
-            fits = sets[position][values[position], cells[fitting[position], position]]
-            fitting[position + 1 :] = [fitting[position][fits]]
-        others = np.ones(len(cells), dtype=np.int64)
-        others[fitting[-1]] = 0
-        sizes[number] = people.in_classes(others, 2)[0]
-    return sizes[row.ravel()]
 
 
 def _base_table(

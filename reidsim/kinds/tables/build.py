@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.response import Adversary, Linkage, arrays_of, one_over
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
+from reidsim.audit.release import fitting_forms, people_in
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import bundled_folder, free_memory, require_memory
 from reidsim.core.numerics import log, random_stream
@@ -40,7 +41,7 @@ from reidsim.kinds.tables.release import (
 )
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
-from reidsim.linkage.group_sizes import SampledPeople, people_fitting
+from reidsim.linkage.group_sizes import SampledPeople
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
@@ -858,7 +859,11 @@ class ReleasedFile:
         lattice, models = self.study.lattice, [column.model for column in self.columns]
         people = self.study.people(risk).marginal(lattice.domain.names)
         if (several := distinct_people(people)) is not None:
-            sizes = np.maximum(people_fitting(people.cells, several, [model > 0 for model in models], lines[:, 1:]), 1)
+            first, form = distinct_rows([*lines[:, 1:].T], len(lines))
+            fitting = [[*map(np.flatnonzero, model > 0)] for model in models]
+            shape = len(people.cells), len(first)
+            fits = fitting_forms([*people.cells.T], [*lines[first, 1:].T], fitting, lattice.domain.shape, shape)
+            sizes = np.maximum(people_in(fits.T.tocsr(), several)[form], 1).astype(np.float64)
             return Linkage(sizes, sizes)
         labels = lines[:, 1:].astype(np.int32)
         match = Candidates(people.cells, people.counts).match(labels, models)
