@@ -221,16 +221,25 @@ class GeneralizationLattice(StrategySpace):
         return self.number(np.maximum(self.all_levels(first), self.all_levels(second)))
 
     @cached_property
+    def entropies_of_full_loss(self) -> Floats:
+        """Entropy of the true value, in nats, that counts as a loss of 1, by attribute.
+
+        For attributes that count, it is the entropy of a record of which nothing is known; for others, it is infinite.
+        """
+        counts = [self.loss_attributes is None or name in self.loss_attributes for name in self.domain.names]
+        greatest = math.fsum(math.log(size) for size, counted in zip(self.domain.shape, counts, strict=True) if counted)
+        # Attributes with a single value lose nothing.
+        return np.where(counts, greatest or 1.0, np.inf)
+
+    @cached_property
     def losses(self) -> tuple[Floats, ...]:
         """Information loss of a value at each level, one array per attribute.
 
         Arrays have shape (n_levels, n_values). Losses are shares of the largest possible loss of a record over all
         attributes that count; 0 for an attribute that does not count, or if each of those has a single value.
         """
-        counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
-        greatest = math.fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
-        shares = [log(h.charged_sizes) * (h.attribute.name in counted) for h in self.hierarchies]
-        return tuple(share / greatest if greatest > 0 else share for share in shares)
+        each = zip(self.hierarchies, self.entropies_of_full_loss, strict=True)
+        return tuple(log(hierarchy.charged_sizes) / full for hierarchy, full in each)
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:

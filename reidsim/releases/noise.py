@@ -104,13 +104,3 @@ def entropies(model: Floats) -> Floats:
     """
     share = model / model.sum(axis=1, keepdims=True)
     return np.asarray(-(share * log(np.where(share > 0, share, 1.0))).sum(axis=1))
-
-
-def information_loss(model: Floats) -> Floats:
-    """Return the information loss of each label of a column, in [0, 1], shape (n_labels,).
-
-    The loss is the entropy of the true value (see `entropies`) divided by the logarithm of the number of values. For a
-    set of m of n values without noise, it is log m / log n (Wan et al. 2015, Eqs. 1 to 3). A column with a single value
-    has no loss.
-    """
-    return np.asarray(entropies(model) / np.log(max(model.shape[1], 2)))

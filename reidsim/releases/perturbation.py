@@ -29,7 +29,7 @@ from scipy.special import ndtr
 from reidsim.core.numerics import random_stream
 from reidsim.populations.population import Attribute, Codes
 from reidsim.releases.lattice import NO_BENEFIT, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
-from reidsim.releases.noise import information_loss, replaced
+from reidsim.releases.noise import entropies, replaced
 
 
 class PerturbedColumn(NamedTuple):
@@ -211,13 +211,6 @@ class PerturbationSpace(StrategySpace):
         changed = [each.has_numbers if numeric else np.ptp(each.codes) > 0 for each in self.columns]
         return tuple(1 + len(self.strengths) * bool(each) for each in changed)
 
-    @cached_property
-    def largest_losses(self) -> Floats:
-        """Information loss of a record whose value of an attribute is unknown, by attribute."""
-        counted = self.lattice.domain.names if self.lattice.loss_attributes is None else self.lattice.loss_attributes
-        sizes = np.array([np.log(each.attribute.size) * (each.attribute.name in counted) for each in self.columns])
-        return np.asarray(sizes / max(sizes.sum(), np.log(2)))
-
     def released_columns(self, strategy: int) -> list[PerturbedColumn]:
         """Return the released columns of all records, one per attribute."""
         return [self._column(position, level) for position, level in enumerate(self.all_levels(strategy).tolist())]
@@ -235,8 +228,8 @@ class PerturbationSpace(StrategySpace):
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return 1 - information loss of each record, in [0, 1]; see the class and `StrategySpace.utility`."""
         loss = np.zeros(self.n_records)
-        for column, largest in zip(self.released_columns(strategy), self.largest_losses, strict=True):
-            loss += largest * information_loss(column.model)[column.of_record]
+        for column, full in zip(self.released_columns(strategy), self.lattice.entropies_of_full_loss, strict=True):
+            loss += entropies(column.model)[column.of_record] / full
         loss[loss > NO_BENEFIT] = 1.0
         return 1.0 - (loss if rows is None else loss[rows])
 

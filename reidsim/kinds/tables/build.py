@@ -20,7 +20,7 @@ from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings,
 from reidsim.audit.release import fitting_forms, people_in
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import bundled_folder, free_memory, require_memory
-from reidsim.core.numerics import log, random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.tables import numbers, read_table, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
 from reidsim.games.composite import PeopleLattice
@@ -891,15 +891,12 @@ class ReleasedFile:
             Number of the label of each row and attribute.
         """
         lattice = self.study.lattice
-        loss, sizes_of = np.zeros(len(cells)), log([each.attribute.size for each in lattice.hierarchies])
-        counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in lattice.domain.names]
-        whole = float(sizes_of[counted].sum())
-        for place, column in enumerate(self.columns):
-            if counted[place] and whole > 0:
-                levels, values = column.levels[0][rows[:, place]], lattice.codes[cells, place]
-                # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
-                by_level = lattice.losses[place][np.maximum(levels, 0), values]
-                loss += np.where(levels >= 0, by_level, entropies(column.model)[rows[:, place]] / whole)
+        loss = np.zeros(len(cells))
+        for place, (column, full) in enumerate(zip(self.columns, lattice.entropies_of_full_loss, strict=True)):
+            levels, values = column.levels[0][rows[:, place]], lattice.codes[cells, place]
+            # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
+            by_level = lattice.losses[place][np.maximum(levels, 0), values]
+            loss += np.where(levels >= 0, by_level, entropies(column.model)[rows[:, place]] / full)
         lowest = [np.maximum(column.levels[1], 0)[rows[:, place]] for place, column in enumerate(self.columns)]
         return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), np.stack(lowest, axis=1) @ np.array(
             lattice.strides, dtype=np.int64
