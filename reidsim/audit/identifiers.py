@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.release import is_all_numbers, text_of
+from reidsim.audit.release import is_all_numbers
+from reidsim.core.tables import text_column
 
 Meaning = TypeVar("Meaning")
 
@@ -163,7 +164,7 @@ def why_identifying(
     >>> why_identifying("savings", pd.Series(["310", "311", "312", "313", "313"]))
     '3 of 5 people have a number that no other person has, among 4 distinct values'
     """
-    text = text_of(column)
+    text = text_column(column)
     present = ~text.isin(_MISSING).to_numpy()
     person = np.arange(len(text)) if persons is None else pd.factorize(np.asarray(persons))[0]
     codes, values = pd.factorize(text[present])

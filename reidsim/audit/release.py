@@ -187,14 +187,6 @@ def is_all_numbers(values: Sequence[str]) -> bool:
     return bool(present) and all(_as_number(value) is not None for value in present)
 
 
-def text_of(column: pd.Series[str]) -> pd.Series[str]:
-    """Return a column as text without leading or trailing spaces, with the same index.
-
-    Missing values are "".
-    """
-    return column.astype("str").mask(column.isna(), "").str.strip()
-
-
 def _as_number(text: str) -> float | None:
     found = _AS_NUMBER.fullmatch(text)
     return float(found[1].replace(",", ".")) if found else None

@@ -354,8 +354,8 @@ class RowGroups:
             keys, group = numbered(group * len(values) + code)
             self._steps.append((pd.Index(values), pd.Index(keys)))
         self.group_of_row = group
-        self._counts = counts
-        self.sizes = _sums(group, counts, minlength=1)
+        self._counts = np.ones(n_rows, dtype=np.int64) if counts is None else counts
+        self.sizes = added_up(self._counts, group, int(group.max(initial=0)) + 1)
 
     def find(self, columns: Sequence[Integers], n: int) -> Integers:
         """Return the group with the values of each query, shape (n,); -1 if there is none.
@@ -396,7 +396,7 @@ class RowGroups:
         pairs, first, number = np.unique(
             self.group_of_row * len(distinct) + code, return_index=True, return_inverse=True
         )
-        counts = _sums(number, self._counts)
+        counts = added_up(self._counts, number, len(pairs))
         group = pairs // len(distinct)
         order = np.lexsort((first, -counts, group))
         best = order[np.unique(group[order], return_index=True)[1]]
@@ -447,17 +447,6 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
         Class numbers 0, 1, ..., without gaps.
     """
     return distinct_rows(lattice.groups_at(node, lattice.codes.T), lattice.n_records)[1].astype(np.int64)
-
-
-def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:
-    """Return the number of people in each group, by group number from 0.
-
-    `counts` is the number of people of each row (None: 1), `group` the group of each row. The result has at least
-    `minlength` items; groups without rows have 0.
-    """
-    if counts is None:
-        return np.bincount(group, minlength=minlength)
-    return added_up(counts, group, max(int(group.max(initial=-1)) + 1, minlength))
 
 
 GainsFrom = Literal["identity", "attribute", "either"]

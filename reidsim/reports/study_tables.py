@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.core.wording import Measure, counted, number_text
+from reidsim.core.wording import Measure, counted
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, in_a_line
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.engine.attributes import AttributesResult
@@ -172,6 +172,10 @@ _GUARANTEE = (
     "policy {policy} | safe records {share_safe:.0%} | parameter {parameter} | believed {believed:,.4g} | "
     "breaking {breaking:,.4g} | error {error:,.4g}"
 )
+_CLAIMS = (
+    "claim {claim} | claims {claims:,} | right {success:.4f} | baseline {baseline:.4f} | "
+    "right - baseline {lower:.4f} to {upper:.4f} | payoff {adversary_payoff:,.2f}"
+)
 # Printed sensitivity indices, the most important first, and their meaning.
 _SOBOL = "{total:.2f} ({first-order:.2f})", "total (first-order)"
 _MORRIS = (
@@ -309,15 +313,10 @@ def switch_table(result: SwitchResult) -> Table:
 
 def claims_tables(result: ScoreResult) -> list[Table]:
     """Return the terminal table of the claims about people from a scored file; empty if there are none."""
-    columns = ("claim", "claims", "right", "baseline", "right - baseline", "payoff")
     caption = "right: share of right claims; baseline: without the person in the file\n"
     caption += "difference: 95 % interval; payoff of the adversary per claim"
-    rows = []
-    for row in result.claims.to_dict("records"):
-        shares = [f"{row[name]:.4f}" for name in ("success", "baseline")]
-        interval = f"{row['lower']:.4f} to {row['upper']:.4f}"
-        rows.append([str(row["claim"]), number_text(row["claims"]), *shares, interval, _money(row["adversary_payoff"])])
-    return [titled_table(f"Claims about people from {result.file}", columns, caption, rows=rows)] if rows else []
+    title = f"Claims about people from {result.file}"
+    return [table_of(title, result.claims, _CLAIMS, caption)] if len(result.claims) else []
 
 
 def switch_text(result: SwitchResult) -> list[str]:

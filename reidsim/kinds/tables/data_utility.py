@@ -18,10 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from reidsim.audit.release import ColumnReader, is_all_numbers, text_of
+from reidsim.audit.release import ColumnReader, is_all_numbers
 from reidsim.core.errors import InputError, refuse_first, require_distinct
 from reidsim.core.numerics import random_stream, wilson_interval
-from reidsim.core.tables import coded
+from reidsim.core.tables import coded, text_column
 from reidsim.core.validation import Section
 from reidsim.populations.population import natural_categories
 from reidsim.scenarios.schema import Text
@@ -157,7 +157,7 @@ class _Column:
     """Conversion of the cells of a column to numbers."""
 
     def __init__(self, name: str, cells: pd.Series[Any], hierarchy: Sequence[Sequence[str]], *, categorical: bool):
-        texts = text_of(cells)
+        texts = text_column(cells)
         self.values = natural_categories(texts[~texts.isin(_MISSING)])
         self.reader = ColumnReader(self.values, hierarchy)
         self.is_numeric = not categorical and is_all_numbers(self.values)
