@@ -129,12 +129,13 @@ def score_loaded(
     kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
     study = kind.study_of(loaded)
-    released, claims, released_warnings = kind.play_released(study, path, key, control, sensitive, synthetic=synthetic)
+    found = kind.play_released(study, path, key, control, sensitive, synthetic=synthetic)
+    released = found.equilibrium
     clock.lap("build")
     outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))
     clock.lap("play")
     summary = kind.summarise(study, 0, outcomes).join(measures_table(kind.reidentified(study, 0, outcomes)))
-    utility, of_file = kind.data_utility(study, outcomes, path, key, synthetic=synthetic)
+    utility = pd.concat([found.statistics, kind.data_utility(study, outcomes)], ignore_index=True)
     about: dict[str, Any] = {"file": path.name, "sha256": sha256_of(path), "key": key, "synthetic": synthetic}
     if control is not None:
         about["control"] = {"file": control.name, "sha256": sha256_of(control)}
@@ -143,12 +144,14 @@ def score_loaded(
     each = pd.DataFrame(columns=[unit, "shared", *_OUTCOMES])
     if released is not None:
         each_once, seed = np.ones(len(released.strategies), dtype=np.int64), loaded.scenario.seed
-        found = reidentified_in(released, each_once, lambda: random_stream(seed, "reidentified", 0, len(outcomes)))
-        own = {**averages(released, each_once, loaded.scenario.measures.parameters), **found.measures(), **of_file}
+        people = reidentified_in(released, each_once, lambda: random_stream(seed, "reidentified", 0, len(outcomes)))
+        own = averages(released, each_once, loaded.scenario.measures.parameters) | people.measures() | found.measures
         first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
         summary = pd.concat([first, summary[[column for column in summary if column in own]]])
         outcomes_of_file = {column: getattr(released, column) for column in _OUTCOMES}
         number = np.arange(len(released.strategies))
         each = pd.DataFrame({unit: number, "shared": ~released.withheld, **outcomes_of_file})
-    warnings = (*left_out_of_rounds(loaded.scenario), *released_warnings)
-    return ScoreResult(path.name, summary, each, claims, utility, **common_fields(loaded, clock.laps, facts, warnings))
+    warnings = (*left_out_of_rounds(loaded.scenario), *found.notes)
+    return ScoreResult(
+        path.name, summary, each, found.claims, utility, **common_fields(loaded, clock.laps, facts, warnings)
+    )

@@ -266,6 +266,30 @@ def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibriu
     return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
 
 
+class PlayedFile(NamedTuple):
+    """Outcome of a released file.
+
+    Attributes
+    ----------
+    equilibrium : Equilibrium or None
+        Outcome by record; None if rows belong to no record.
+    claims : DataFrame
+        Claims about people; without rows if there is no control.
+    statistics : DataFrame
+        As `Kind.data_utility`, with the name of the file as policy.
+    measures : dict of str to float
+        Measures of the statistics.
+    notes : tuple of str
+        Sentences for readers.
+    """
+
+    equilibrium: Equilibrium | None
+    claims: pd.DataFrame
+    statistics: pd.DataFrame
+    measures: dict[str, float]
+    notes: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class RecordTable:
     """Table of one row per record and policy, made in parts from outcomes by row of the games.
@@ -759,37 +783,13 @@ class Kind(ABC):
         """
         return AnalysisTables()
 
-    def data_utility(
-        self,
-        study: Any,
-        equilibria: Mapping[str, Equilibrium],
-        path: Path | None = None,
-        key: str | None = None,
-        *,
-        synthetic: bool = False,
-    ) -> tuple[pd.DataFrame, dict[str, float]]:
-        """Return statistics of the records under each policy and in a released file; by default none.
+    def data_utility(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return statistics of the records under each policy; by default none.
 
-        Parameters
-        ----------
-        study : Study
-        equilibria : mapping of str to Equilibrium
-            Outcome of each policy, by row of the games.
-        path : Path, optional
-            Released file.
-        key : str, optional
-            Column that identifies the record of a row of the file.
-        synthetic : bool
-            Whether the rows of the file belong to no record.
-
-        Returns
-        -------
-        DataFrame
-            One row per ``policy`` (the name of the file, then the policies) and statistic; empty without statistics.
-        dict of str to float
-            Measures of the file's statistics.
+        There is one row per ``policy`` and statistic; the table is empty without statistics. `equilibria` has the
+        outcome of each policy, by row of the games.
         """
-        return pd.DataFrame(), {}
+        return pd.DataFrame()
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
         """Return the computing time of each policy: columns ``policy`` and ``seconds``.
@@ -943,14 +943,13 @@ class Kind(ABC):
         sensitive: Sequence[str] = (),
         *,
         synthetic: bool = False,
-    ) -> tuple[Equilibrium | None, pd.DataFrame, tuple[str, ...]]:
-        """Return the equilibrium of a released file by record, a table of claims about people, and notes on the file.
+    ) -> PlayedFile:
+        """Return the outcome of a released file by record, claims about people, and statistics of the file.
 
         `path` is the file, and `key` the column that identifies the person of a row in the file and in the scenario's
         records; by default, rows have the same order. `control` is a file of people who are not in the released file;
         without it, the table of claims has no rows. `sensitive` are the columns that an adversary infers. Rows of a
-        `synthetic` file belong to no record, and the equilibrium is None. Notes are sentences for readers. By default
-        of a kind, an error is raised.
+        `synthetic` file belong to no record, and the equilibrium is None. By default of a kind, an error is raised.
 
         Raises
         ------

@@ -30,7 +30,7 @@ from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, Linker, Pr
 from reidsim.kinds.tables.cells import ReleasedColumn, read_column
 from reidsim.kinds.tables.claims import COLUMNS as CLAIMS
 from reidsim.kinds.tables.claims import claims_about_people
-from reidsim.kinds.tables.data_utility import DataUtility
+from reidsim.kinds.tables.data_utility import DataUtility, by_policy, measures_of
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,
@@ -69,7 +69,7 @@ from reidsim.scenarios.agents import (
     with_detection,
 )
 from reidsim.scenarios.hierarchies import Table, hierarchy_rows
-from reidsim.scenarios.kind import Keys, key_columns, keys_of_records, require_same
+from reidsim.scenarios.kind import Keys, PlayedFile, key_columns, keys_of_records, require_same
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
 from reidsim.scenarios.scenario import Scenario
 
@@ -211,22 +211,21 @@ def _data_utility(scenario: TablesScenario, records: ReleasedRecords) -> DataUti
     return DataUtility(table[list(needed)], section, tables, scenario.seed)
 
 
-def utility_of_file(study: TablesStudy, path: Path, key: str | None, *, synthetic: bool) -> pd.DataFrame:
+def _utility_of_file(
+    study: TablesStudy, utility: DataUtility, frame: pd.DataFrame, record: Rows | None
+) -> pd.DataFrame:
     """Return the statistics of a released file, as `DataUtility.compare`.
 
-    A column that the file lacks counts as suppressed. For the parameters and errors, see `play_released`; the study
-    must have statistics. Rows of a synthetic file belong to no record.
+    A column that the file lacks counts as suppressed. `frame` has all columns of the file, as text, and `record` the
+    record of each row; None for synthetic rows.
     """
-    assert study.data_utility is not None  # noqa: S101 - read only with section utility
-    frame, original = read_table(path, delimiter=sniff_delimiter(path)), study.data_utility.original
-    with locating(path):
-        no_record = pd.RangeIndex(-1, -1 - len(frame), -1)
-        frame.index = no_record if synthetic else original.index[_records_of(study, frame, key, path)]
-    places = {name: study.scenario.columns.get(name, name) for name in map(str, original)}
+    no_record = pd.RangeIndex(-1, -1 - len(frame), -1)
+    frame = frame.set_axis(no_record if record is None else utility.original.index[record])
+    places = {name: study.scenario.columns.get(name, name) for name in map(str, utility.original)}
     cells = {name: frame.get(name, frame.get(place, SUPPRESSED)) for name, place in places.items()}
     released = pd.DataFrame(cells, index=frame.index, dtype="str")
     values = {name: attribute.values for name, attribute in study.scenario.attributes.items() if name in released}
-    return study.data_utility.compare(released.replace(values))
+    return utility.compare(released.replace(values))
 
 
 def _safe_harbor(
@@ -584,10 +583,11 @@ def play_released(
     sensitive: Sequence[str] = (),
     *,
     synthetic: bool = False,
-) -> tuple[Equilibrium | None, pd.DataFrame, tuple[str, ...]]:
-    """Return the true outcome of a released file, the claims about people, and notes on the file.
+) -> PlayedFile:
+    """Return the true outcome of a released file by data subject, claims about people, and statistics of the file.
 
-    The outcome has one entry per data subject.
+    There is one note per attribute without a column in the file; these attributes count as suppressed. For the claims
+    see `claims_about_people`.
 
     Parameters
     ----------
@@ -604,15 +604,6 @@ def play_released(
         Columns that an adversary infers; by default, those of ``publisher.sensitive`` in the file.
     synthetic : bool
         Whether no row belongs to a record.
-
-    Returns
-    -------
-    Equilibrium or None
-        None for a synthetic file.
-    DataFrame
-        See `claims_about_people`.
-    tuple of str
-        One text per attribute without a column in the file; these attributes count as suppressed.
 
     Raises
     ------
@@ -657,8 +648,13 @@ def play_released(
         sensitive = sensitive or [name for name in key_columns(study.scenario.publisher.sensitive) if name in frame]
         require_columns(frame, sensitive, path)
         claims = claims_about_people(study, frame, found, sensitive, control, played)
+    statistics, measures = pd.DataFrame(), dict[str, float]()
+    if study.data_utility is not None:
+        compared = _utility_of_file(study, study.data_utility, frame, record)
+        statistics, measures = by_policy({path.name: compared}), measures_of(compared)
     note = "the attribute counts as suppressed in every row"
-    return played, claims, tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
+    notes = tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
+    return PlayedFile(played, claims, statistics, measures, notes)
 
 
 def _read_columns(

@@ -337,6 +337,11 @@ class DataUtility:
         return {name: (share, *wilson_interval(share, len(truth))) for name, share in right.items()}
 
 
+def by_policy(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the statistics of several releases, with the policy of each in the first column."""
+    return pd.concat(tables, names=["policy"]).reset_index("policy").reset_index(drop=True)
+
+
 def measures_of(table: pd.DataFrame) -> dict[str, float]:
     """Return means over the statistics of a release, given as by `DataUtility.compare`, by measure.
 

@@ -25,9 +25,9 @@ from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
-from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of, utility_of_file
+from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of
 from reidsim.kinds.tables.cells import read_column
-from reidsim.kinds.tables.data_utility import measures_of
+from reidsim.kinds.tables.data_utility import by_policy, measures_of
 from reidsim.kinds.tables.outcomes import (
     DroppedColumns,
     OneShotPoints,
@@ -263,25 +263,14 @@ class TablesKind(Kind):
             analysis = figure_tables(study, progress=lambda done, total: report("figures", done, total))
         else:
             analysis = table_level_analysis(study, outcomes)
-        utility, _ = self.data_utility(study, equilibria_of(outcomes))
+        utility = self.data_utility(study, equilibria_of(outcomes))
         return replace(analysis, named={**analysis.named, "data_utility": utility})
 
-    def data_utility(
-        self,
-        study: TablesStudy,
-        equilibria: Mapping[str, Equilibrium],
-        path: Path | None = None,
-        key: str | None = None,
-        *,
-        synthetic: bool = False,
-    ) -> tuple[pd.DataFrame, dict[str, float]]:
-        """Return the statistics of a released file and of the policies' releases; see `Kind.data_utility`."""
+    def data_utility(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return the statistics of the policies' releases; see `Kind.data_utility`."""
         if study.data_utility is None:
-            return super().data_utility(study, equilibria, path, key, synthetic=synthetic)
-        tables = {} if path is None else {path.name: utility_of_file(study, path, key, synthetic=synthetic)}
-        measures = {} if path is None else measures_of(tables[path.name])
-        tables |= {policy: statistics_of_release(study, policy, each) for policy, each in equilibria.items()}
-        return pd.concat(tables, names=["policy"]).reset_index("policy").reset_index(drop=True), measures
+            return pd.DataFrame()
+        return by_policy({name: statistics_of_release(study, name, each) for name, each in equilibria.items()})
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
         """Return a table of run times: ``policy``, ``seconds`` and ``nodes_evaluated``.
