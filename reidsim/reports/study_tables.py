@@ -176,6 +176,19 @@ _CLAIMS = (
     "claim {claim} | claims {claims:,} | right {success:.4f} | baseline {baseline:.4f} | "
     "right - baseline {lower:.4f} to {upper:.4f} | payoff {adversary_payoff:,.2f}"
 )
+# Label of each measure of an attack, its format, and the format of the ends of its interval, if it has one.
+_ATTACK = {
+    "rows": ("Rows", "{:,}", ""),
+    "people": ("People in the register", "{:,}", ""),
+    "claims": ("Claims", "{:,}", ""),
+    "correct": ("Correct claims", "{:,}", ""),
+    "payoff": ("Payoff", "{:,.2f}", ""),
+    "brier_predicted": ("Brier score of the prediction", "{:.4f}", ""),
+    "brier_probability": ("Brier score of the attack", "{:.4f}", ""),
+    "predicted": ("Correct claims, predicted", "{:,.1f}", "{:,.0f}"),
+    "payoff_predicted": ("Payoff, predicted", "{:,.2f}", "{:,.2f}"),
+    "precision": ("Precision", "{:.3f}", "{:.3f}"),
+}
 # Printed sensitivity indices, the most important first, and their meaning.
 _SOBOL = "{total:.2f} ({first-order:.2f})", "total (first-order)"
 _MORRIS = (
@@ -364,27 +377,11 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
 
 def attack_tables(result: AttackResult) -> Iterator[Table]:
     """Yield terminal tables of an attack: its outcome, and precision by threshold."""
-    own = result.summary.iloc[0]
-    intervals = {
-        "Correct claims, predicted": ("predicted", "{:,.1f}", "{:,.0f}"),
-        "Payoff, predicted": ("payoff_predicted", "{:,.2f}", "{:,.2f}"),
-        "Precision": ("precision", "{:.3f}", "{:.3f}"),
-    }
-    singles = {
-        "Rows": ("rows", "{:,}"),
-        "People in the register": ("people", "{:,}"),
-        "Claims": ("claims", "{:,}"),
-        "Correct claims": ("correct", "{:,}"),
-        "Payoff": ("payoff", "{:,.2f}"),
-        "Brier score of the prediction": ("brier_predicted", "{:.4f}"),
-        "Brier score of the attack": ("brier_probability", "{:.4f}"),
-    }
-    rows = [[label, form.format(own[name]), ""] for label, (name, form) in singles.items() if pd.notna(own.get(name))]
-    for label, (name, form, end) in intervals.items():
+    own, rows = result.summary.iloc[0], list[list[str]]()
+    for name, (label, form, end) in _ATTACK.items():
         if pd.notna(own.get(name)):
-            rows.append(
-                [label, form.format(own[name]), " to ".join(end.format(own[f"{name}_{at}"]) for at in ("low", "high"))]
-            )
+            ends = (end.format(own[f"{name}_{at}"]) for at in ("low", "high") if end)
+            rows.append([label, form.format(own[name]), " to ".join(ends)])
     yield titled_table(f"Attack on {own['file']}", ("", "", "95 % interval"), rows=rows)
     layout = "from probability {threshold:.2f} | claims {claims:,} | predicted {predicted:.3f}"
     layout += " | correct {correct:,} | precision {precision:.3f}" if "correct" in own else ""
