@@ -143,7 +143,7 @@ def attack(
     >>> found.claims[["row", "person", "predicted"]].values.tolist()  # doctest: +SKIP
     [[0, 'Bob', 1.0], [1, 'Cem', 1.0]]
     """
-    loaded = None if scenario is None else Scenario.load(scenario, allow_code=allow_code)
+    loaded: Scenario[Any] | None = None if scenario is None else Scenario.load(scenario, allow_code=allow_code)
     with (
         as_file(data, "attack: argument 'data'", "shared") as shared_file,
         as_file(register, "attack: argument 'register'", "register") as register_file,
