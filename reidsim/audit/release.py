@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, vstack
 
 from reidsim.core.tables import coded
 from reidsim.linkage.people import GroupValues, RowSets
-from reidsim.populations.population import distinct_rows, numbered, row_keys
+from reidsim.populations.population import added_up, distinct_rows, numbered, row_keys
 
 Positions = NDArray[np.intp]
 
@@ -339,11 +339,11 @@ class TrueRecords:
         counts = ~shared_person[person]
         counts[own] = True
         rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
-        rows, n_forms = RowSets.from_rows(form, numbered(owner)[1])[0], fits.shape[1]
+        rows = RowSets.from_rows(form, numbered(owner)[1])[0]
         np.minimum.at(rows_of_person, person[counts], people_in(fits, rows)[cell[counts]])
         people_of_row = people_in(fits.T.tocsr(), self._people)[form]
         misfits = len(own) - int(fits[cell[own], form].sum())
-        sizes = rows.in_classes(np.arange(n_forms), n_forms).astype(np.int64)
+        sizes = added_up(rows.people[rows.owner], rows.cells, fits.shape[1])
         return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, people_of_row, misfits, sizes)
 
     def _match(self, released: pd.DataFrame) -> tuple[Positions, csr_array]:
