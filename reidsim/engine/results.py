@@ -436,9 +436,12 @@ def write_parquet(path: Path, table: pd.DataFrame | RecordTable) -> None:
     parts = table.parts() if isinstance(table, RecordTable) else iter([table])
     tables = (pa.Table.from_pandas(part, preserve_index=False) for part in parts)
     first = next(tables)
-    with parquet.ParquetWriter(path, first.schema) as writer:
+    # The type of a column of categories depends on their number, which differs between parts.
+    types = (pa.dictionary(pa.int32(), t.value_type) if pa.types.is_dictionary(t) else t for t in first.schema.types)
+    schema = pa.schema(zip(first.schema.names, types, strict=True), first.schema.metadata)
+    with parquet.ParquetWriter(path, schema) as writer:
         for each in itertools.chain([first], tables):
-            writer.write_table(each, row_group_size=ROWS_PER_PART)
+            writer.write_table(each.cast(schema), row_group_size=ROWS_PER_PART)
 
 
 class Clock:

@@ -252,4 +252,6 @@ class PerturbationSpace(StrategySpace):
             for position, column in enumerate(self.released_columns(strategy)):
                 texts[position, at] = np.array(column.labels, dtype=object)[column.of_record[rows[at]]]
         names = self.lattice.domain.names
-        return pd.DataFrame({name: pd.Categorical(column) for name, column in zip(names, texts, strict=True)})
+        # If all records are withheld, the columns are text nevertheless.
+        columns = [pd.Categorical(pd.Series(column, dtype="str")) for column in texts]
+        return pd.DataFrame(dict(zip(names, columns, strict=True)))

@@ -301,3 +301,13 @@ def test_shared_files_of_perturbed_values_have_neither_known_columns_nor_rules(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(reidsim.InputError, match="pram"):
         reidsim.share(run, "pram", accept_risk=True, **options)
+
+
+def test_policies_with_other_numbers_of_labels_and_without_any_are_stored(tmp_path) -> None:
+    table = pd.DataFrame({"a": np.arange(300)})
+    policies = ["microaggregate-no-attack", "microaggregate", "no-protection"]
+    result = scenario(table, policies, **{"economics.cost": 1}).run()
+    assert result.summary["share_suppressed"].tolist() == [1.0, 0.0, 0.0]
+    result.save(tmp_path / "results")
+    stored = reidsim.load_result(tmp_path / "results").records.groupby("policy", observed=True)["a"]
+    assert stored.nunique().tolist() == [0, 75, 300]
