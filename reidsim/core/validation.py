@@ -443,14 +443,17 @@ def _checked(validate: Callable[[Any], Model], model: type[Model], data: Any) ->
     """Return the object that `validate` makes of plain data, an instance of `model`.
 
     A pydantic error is raised as an `InputError`; of several, the most informative one: about an unknown key, else the
-    first.
+    first; of a value that may have several types, about its innermost key.
     """
     try:
         return validate(data)
     except ValidationError as error:
         details = error.errors()
     # A misspelt key causes two errors, an unknown and a missing key; the unknown key is more informative.
-    detail = next((each for each in details if each["type"] == "extra_forbidden"), details[0])
+    places = [_place(data, each["loc"], is_missing=False) for each in details]
+    inner_first = sorted(zip(places, details, strict=True), key=lambda each: -len(each[0]))
+    of_first = (each for place, each in inner_first if place[: len(places[0])] == places[0])
+    detail = next((each for each in details if each["type"] == "extra_forbidden"), next(of_first))
     kind, context, found = detail["type"], detail.get("ctx", {}), detail["input"]
     if kind == "json_invalid":
         raise InputError("a value is not valid text")
