@@ -197,6 +197,13 @@ def test_claims_are_printed_and_stored(tmp_path, monkeypatch, reidsim_):
         ({"synthetic": True, "control": True, "key": "age"}, "exact", "key: synthetic rows belong to no record"),
         ({"synthetic": True, "control": True}, "estimated", "noise.age: a model can be estimated only from rows that"),
         ({"control": True, "sensitive": ["income"]}, "exact", "column 'income': column missing"),
+        ({"sensitive": ["job"]}, "exact", "sensitive: claims need a control; found 'job'; expected"),
+        (
+            {"control": True, "sensitive": ["age"]},
+            "exact",
+            "sensitive: the adversary knows quasi-identifiers; found 'age'",
+        ),
+        ({"control": True, "sensitive": ["job", "job"]}, "exact", "sensitive: column named twice; found 'job'"),
         ({"control": pd.DataFrame({"age": ["10"], "town": ["10"]})}, "exact", "argument 'control': too few people"),
         ({"control": pd.DataFrame({"age": ["10", "11"]})}, "exact", "argument 'control': column 'town'"),
     ],

@@ -18,7 +18,7 @@ from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeL
 from reidsim.adversaries.response import Adversary, Linkage, arrays_of, one_over
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.audit.release import fitting_forms, people_in
-from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among, require_distinct
 from reidsim.core.files import bundled_folder, free_memory, require_memory
 from reidsim.core.numerics import random_stream
 from reidsim.core.tables import numbers, read_table, require_columns, sniff_delimiter
@@ -626,7 +626,9 @@ def play_released(
             "a file of people who are not in the released file",
         ),
         (synthetic and key, "synthetic rows belong to no record", "--key", key, "this option only without --synthetic"),
+        (control is None and sensitive, "claims need a control", "--sensitive", listed(sensitive), "option --control"),
     )
+    require_distinct("column named twice", sensitive, where="--sensitive")
     # Measure before the file is read, which reduces free memory.
     free = free_memory()
     frame = read_table(path, delimiter=sniff_delimiter(path))
@@ -647,6 +649,8 @@ def play_released(
     if control is not None:
         sensitive = sensitive or [name for name in key_columns(study.scenario.publisher.sensitive) if name in frame]
         require_columns(frame, sensitive, path)
+        known, expected = next((name for name in sensitive if name in columns.values()), None), "another column"
+        refuse_first((known, "the adversary knows quasi-identifiers", "--sensitive", known, expected))
         claims = claims_about_people(study, frame, found, sensitive, control, played)
     statistics, measures = pd.DataFrame(), dict[str, float]()
     if study.data_utility is not None:
