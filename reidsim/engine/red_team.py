@@ -179,12 +179,12 @@ def _attacked(
     tables = {name: read_coded_table(path, delimiter=sniff_delimiter(path)) for name, path in files.items()}
     shared, register = tables["file"], tables["register"]
     for table, name, column in ((register, "register", key), (shared, "file", person)):
-        require_columns(table, [column] if column is not None else [], files[name])
+        if column is not None:
+            require_columns(table, [column], files[name])
+            nobody, expected = (table[column] == "").to_numpy(), "a person in every row"
+            refuse_rows(nobody, "person missing", source=files[name], column=column, expected=expected)
     sides, of_row, of_person, warnings = _read(shared, register, files, loaded, {key, person})
     people, names = _numbered(register, key)
-    if key is not None:
-        nobody, expected = (register[key] == "").to_numpy(), "a person in every row"
-        refuse_rows(nobody, "person missing", source=files["register"], column=key, expected=expected)
     units, _ = _numbered(shared, person)
     own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))
     row_sets, unit_set = RowSets.from_rows(of_row, units)
@@ -219,12 +219,12 @@ def _attacked(
 
 def _game(loaded: Scenario[Any] | None, gain: float | None, cost: float | None, coverage: float) -> _Game:
     """Return gain and cost, by default of the scenario, and the coverage."""
-    if loaded is not None:
+    if loaded is not None and hasattr(loaded.scenario, "economics"):
         economics = economics_of(loaded.scenario)[0]
         gain, cost = economics.adversary_gain if gain is None else gain, economics.cost if cost is None else cost
     for name, amount in (("gain", gain), ("cost", cost)):
         if amount is None:
-            raise InputError("amount missing", where=name, expected="an amount, or a scenario")
+            raise InputError("amount missing", where=name, expected="an amount, or a scenario with economics")
     game = _Game(float(gain or 0.0), float(cost or 0.0), coverage)
     amounts = [
         (not 0 <= game[n] < np.inf, "wrong amount", name, game[n], "0 or more")

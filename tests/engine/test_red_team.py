@@ -187,6 +187,8 @@ def test_a_scenario_gives_hierarchies_and_amounts_and_the_truth_may_be_unknown()
 
 WRONG = [
     (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
+    (["--scenario", "xia2021"], "gain: amount missing; expected an amount, or a scenario with economics"),
+    (["--gain", "3", "--cost", "1", "--person", "visit"], "shared.csv: row 2, column 'visit': person missing"),
     (["--gain", "3", "--cost", "1", "--coverage", "0"], "coverage: wrong probability; found 0.0; expected a number"),
     (["--gain", "3", "--cost", "1", "--id", "nme"], "people.csv: column 'nme': column missing"),
     (["--gain", "3", "--cost", "1", "--person", "key"], "shared.csv: column 'key': column missing"),
@@ -199,7 +201,7 @@ WRONG = [
 @pytest.mark.parametrize(("options", "message"), WRONG)
 def test_wrong_input_is_one_line_with_exit_code_2(tmp_path, monkeypatch, capsys, options, message):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "shared.csv").write_text("age\n30-39\n50-59\n")
+    (tmp_path / "shared.csv").write_text("age,visit\n30-39,a\n50-59,\n")
     (tmp_path / "people.csv").write_text("name,age\nAnn,31\nBob,52\n")
     (tmp_path / "short.csv").write_text("person\n0\n")
     (tmp_path / "key.csv").write_text("name\nAnn\nEve\n")
