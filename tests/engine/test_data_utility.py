@@ -400,6 +400,7 @@ def test_map_has_one_labelled_point_per_policy_and_file(clinic):
         ("pay ~ years ~ sex", "pay ~ years ~ sex"),
         ("pay ~ np.log(years)", r"pay ~ np.log\(years\)"),
         ("C(pay) ~ years", r"C\(pay\) ~ years"),
+        ("pay ~ years + C(pay)", r"pay ~ years \+ C\(pay\)"),
         ("pay ~ I(years)", r"pay ~ I\(years\)"),
         ("pay ~ years +", r"pay ~ years \+"),
         ("__import__('os').remove('people.csv') ~ years", ".__import__"),

@@ -83,8 +83,10 @@ class Formula(NamedTuple):
                 term = tuple(dict.fromkeys(chain(*chosen)))
                 terms.setdefault(frozenset(term), term)
         alone = any(term - {each} not in terms for term in terms if len(term) > 1 for each in term)
+        is_term = any(each.column == outcome.column for each in chain(*terms.values()))
         refuse_first(
             (outcome.is_category, "the outcome is in C()", "regression", text, expected),
+            (is_term, "the outcome is also a term", "regression", text, expected),
             (alone, "an interaction without its main effects", "regression", text, "a * b, which is a + b + a:b"),
         )
         return cls(outcome, tuple(sorted(terms.values(), key=len)))
