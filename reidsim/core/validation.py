@@ -450,7 +450,7 @@ def _checked(validate: Callable[[Any], Model], model: type[Model], data: Any) ->
     except ValidationError as error:
         details = error.errors()
     # A misspelt key causes two errors, an unknown and a missing key; the unknown key is more informative.
-    places = [_place(data, each["loc"], is_missing=False) for each in details]
+    places = [_place(data, each["loc"], is_missing=each["type"] == "missing") for each in details]
     inner_first = sorted(zip(places, details, strict=True), key=lambda each: -len(each[0]))
     of_first = (each for place, each in inner_first if place[: len(places[0])] == places[0])
     detail = next((each for each in details if each["type"] == "extra_forbidden"), next(of_first))
