@@ -64,7 +64,7 @@ def test_the_table_is_that_of_those_who_take_part(changes, risk, policy, town, f
     assert 5 < stay.sum() < 38
     pd.read_csv(folder / "records.csv")[stay].to_csv(folder / "rest.csv", index=False)
     alone = Scenario.load(town, {**changes, "agents": {}, "release.path": str(folder / "rest.csv")})
-    rest = play_policies(build_study(alone), lambda task, done, total: None).records
+    rest = play_policies(build_study(alone), lambda task, done, total: None).records.frame()
     found = result.records[stay].reset_index(drop=True)
     assert found["strategy"].astype(str).tolist() == rest["strategy"].astype(str).tolist()
     for column in ("publisher_payoff", "adversary_payoff", "success_probability", "utility"):
@@ -139,5 +139,5 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     loaded = Scenario.load(town, analytic)
     expected = play_policies(build_study(loaded), lambda task, done, total: None)
     found = reidsim.run(town, overrides=changes)
-    np.testing.assert_allclose(found.records["publisher_payoff"], expected.records["publisher_payoff"], atol=1e-9)
-    np.testing.assert_allclose(found.records["adversary_payoff"], expected.records["adversary_payoff"], atol=1e-9)
+    np.testing.assert_allclose(found.records["publisher_payoff"], expected.records.frame()["publisher_payoff"], atol=1e-9)
+    np.testing.assert_allclose(found.records["adversary_payoff"], expected.records.frame()["adversary_payoff"], atol=1e-9)
