@@ -30,6 +30,7 @@ ALLOWED = {
     "publisher.solver": 'with direction = "both" it only sets the start of a search that finds the same release',
     "publisher.safe_class": "only matters to an adversary who is exactly indifferent",
     "publisher.max_risk": "a limit of `reidsim share`, not of a run",
+    "noise": "of files that `reidsim score` and `attack` read, not of a run",
     "publisher.seconds": "a time limit that the search does not reach",
     "publisher.rounds": "a limit that local recoding does not reach",
     "expectation.trials": "a number of draws, where the expectation can be computed",
@@ -107,7 +108,7 @@ def test_every_exception_is_of_a_key_that_has_an_effect_somewhere_or_checks_some
     # The effects of these keys have separate tests.
     checks = {
         "population.counts", "population.holds_release", "resources.*.buyers", "publisher.seconds",
-        "publisher.max_risk", "attributes.*.unknown", "agents.tolerance", "*.sequential.solver",
+        "publisher.max_risk", "noise", "attributes.*.unknown", "agents.tolerance", "*.sequential.solver",
     }  # fmt: skip
     without_effect = set(ALLOWED) - checks
     for name in (*_FEW, *(name for name in SCENARIOS if name not in _FEW)):
