@@ -137,7 +137,7 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     changes = {"adversaries": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
     analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "adversaries": {}}
     loaded = Scenario.load(town, analytic)
-    expected = play_policies(build_study(loaded), lambda task, done, total: None)
+    expected = play_policies(build_study(loaded), lambda task, done, total: None).records.frame()
     found = reidsim.run(town, overrides=changes)
-    np.testing.assert_allclose(found.records["publisher_payoff"], expected.records.frame()["publisher_payoff"], atol=1e-9)
-    np.testing.assert_allclose(found.records["adversary_payoff"], expected.records.frame()["adversary_payoff"], atol=1e-9)
+    np.testing.assert_allclose(found.records["publisher_payoff"], expected["publisher_payoff"], atol=1e-9)
+    np.testing.assert_allclose(found.records["adversary_payoff"], expected["adversary_payoff"], atol=1e-9)
