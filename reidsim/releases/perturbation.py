@@ -251,7 +251,10 @@ class PerturbationSpace(StrategySpace):
             at = strategies == strategy
             for position, column in enumerate(self.released_columns(strategy)):
                 texts[position, at] = np.array(column.labels, dtype=object)[column.of_record[rows[at]]]
-        names = self.lattice.domain.names
-        # If all records are withheld, the columns are text nevertheless.
-        columns = [pd.Categorical(pd.Series(column, dtype="str")) for column in texts]
-        return pd.DataFrame(dict(zip(names, columns, strict=True)))
+        # If all records are withheld, the categories are the values.
+        return pd.DataFrame(
+            {
+                attribute.name: pd.Categorical(column, sorted({*column} - {None}) or attribute.categories)
+                for attribute, column in zip(self.lattice.domain.attributes, texts, strict=True)
+            }
+        )

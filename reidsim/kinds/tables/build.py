@@ -721,7 +721,9 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     require_columns(frame, [key], path)
     rows, records = frame[key].str.strip(), columns_of_release(study.loaded, {key: key})[key]
     # The place of a row among the rows with its key.
-    wanted, places = (pd.MultiIndex.from_arrays([each, each.groupby(each).cumcount()]) for each in (rows, records))
+    wanted, places = (
+        pd.MultiIndex.from_arrays([each, each.groupby(each, observed=True).cumcount()]) for each in (rows, records)
+    )
     found = pd.Series(np.arange(len(records)), index=places).reindex(wanted).to_numpy()
     expected = "a key of the release, in at most as many rows as in the release"
     refuse_rows(np.isnan(found), "no such record", column=key, found=rows, expected=expected)
