@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
+from scipy.sparse.csgraph import connected_components
 
 from reidsim.agents.attack import DISTINCT, PARTICIPATION
 from reidsim.core.validation import validated
@@ -60,8 +61,8 @@ _LOSSES = {
     "correlation_change": ("Utility loss: mean change of correlations, without sign", False),
     "mean_change": ("Utility loss: mean relative change of means, without sign", False),
 }
-# Points of this map that are closer than one part in so many of an axis share a label, whose height is as large.
-_LABELS_HIGH = 25
+# Points of this map share a label if they are closer than the height and the width of a label, as shares of the axes.
+_LABEL_SIZE = (0.06, 0.3)
 # Bars below this share of the highest stack are invisible.
 _SEEN = 0.005
 # Hatches distinguish bars without colour.
@@ -127,9 +128,10 @@ def risk_utility_maps(summary: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     points = summary[[RISK.column]].assign(loss=1 - summary[column] if is_complement else summary[column]).dropna()
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.0, 4.2))
     look = style.looks(list(map(str, points.index)))
-    # Points that would print on each other share a label.
-    cells = (points / points.max().replace(0.0, 1.0) * _LABELS_HIGH).round()
-    for _, same in points.groupby([cells[name] for name in cells], sort=False):
+    # Points whose labels would print on each other share one; so do points that are connected by such pairs.
+    shares = (points / points.max().replace(0.0, 1.0)).to_numpy()
+    near = (np.abs(shares[:, None] - shares) < _LABEL_SIZE).all(axis=2)
+    for _, same in points.groupby(connected_components(near)[1], sort=False):
         for policy, risk, loss in same.itertuples():
             own = look[str(policy)]
             axes.plot(loss, risk, own.marker, color=own.colour, markerfacecolor="white", markersize=7, clip_on=False)
