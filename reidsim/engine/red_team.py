@@ -441,10 +441,11 @@ def _posteriors(
         total = total + outside * (total if name == "game" else np.exp(-highest.to_numpy()))
         joint[estimate] = np.divide(scaled, total, out=np.zeros(len(joint)), where=total > 0)
     if sides.has_noise:
-        # Everybody is a candidate, not only the people whom blocking finds; units and people have one row each.
-        total = Candidates(sides.cells, sides.people).match(sides.rows, models).total
-        row_of_unit = units.cells[np.argsort(units.owner)]
-        joint["predicted"] = coverage * np.exp(joint["game"]) / total[row_of_unit[joint["unit"]]]
+        # Blocking misses people whose values were changed, so the sum is over the whole register. Each unit is one row.
+        row_of_unit = units.cells[np.argsort(units.owner)][joint["unit"]]
+        total = Candidates(sides.cells, sides.people).match(sides.rows, models).total[row_of_unit]
+        share = np.divide(np.exp(joint["game"]), total, out=np.zeros(len(joint)), where=total > 0)
+        joint["predicted"] = coverage * share
     best = joint.groupby("unit")["probability"].transform("max")
     return joint.loc[joint["probability"] >= best * (1 - 1e-9), ["unit", "set", *ESTIMATES]].reset_index(drop=True)
 

@@ -900,9 +900,8 @@ class ReleasedFile:
             by_level = lattice.losses[place][np.maximum(levels, 0), values]
             loss += np.where(levels >= 0, by_level, entropies(column.model)[rows[:, place]] / full)
         lowest = [np.maximum(column.levels[1], 0)[rows[:, place]] for place, column in enumerate(self.columns)]
-        return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), np.stack(lowest, axis=1) @ np.array(
-            lattice.strides, dtype=np.int64
-        )
+        around = np.stack(lowest, axis=1) @ np.array(lattice.strides, dtype=np.int64)
+        return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), around
 
 
 def _as_released(utility: Floats, intensity: Floats) -> StrategySpace:
