@@ -1,5 +1,5 @@
-# The desk in a container, under an account without rights. docs/container.md shows how to run it: the desk answers on
-# 127.0.0.1 only, so it needs the network of the host, and no port is published.
+# The desk in a container, under an account without rights. docs/how-to/container.md shows how to run it: the desk
+# answers on 127.0.0.1 only, so it needs the network of the host, and no port is published.
 FROM python:3.13-slim-bookworm AS build
 WORKDIR /source
 # Named one by one: records that lie in the folder never enter the image.

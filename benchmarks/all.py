@@ -1,4 +1,4 @@
-"""Every benchmark at the small settings of README.md, one process each, and the page docs/performance.md.
+"""Every benchmark at the small settings of README.md, one process each, and the page docs/reference/performance.md.
 
 Run by hand, on an idle machine: ``python benchmarks/all.py``. Seconds of a whole benchmark are of the processor, its
 children included; seconds of figures and of growth are measured by the benchmark.
@@ -191,7 +191,7 @@ def page(
         "Seconds by size. Along the dashed lines twice the size takes twice the time. Times below a second are mostly",
         "fixed costs and do not show growth.",
         "",
-        f"![Seconds over size on log axes]({PICTURE})",
+        f"![Seconds over size on log axes](../{PICTURE})",
         "",
         "| Work | Sizes | Seconds |",
         "| --- | --- | --- |",
@@ -212,7 +212,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=sorted(settings()), help="benchmarks, instead of all")
     parser.add_argument("--grow", nargs="+", choices=sorted(GROWTH), help="works, instead of all")
     parser.add_argument("--divisor", type=int, default=1, help="of the sizes to which they grow")
-    parser.add_argument("-o", "--output", type=Path, default=FOLDER.parent / "docs", help="folder of the page")
+    parser.add_argument("-o", "--output", type=Path, default=FOLDER.parent / "docs", help="folder of the documentation")
     options = parser.parse_args()
     begun, found = time.perf_counter(), settings()
     chosen = options.only or list(found)
@@ -228,9 +228,11 @@ def main() -> None:
     lacking = [name for name in chosen if name not in ran]
     print("growth:", flush=True)
     grown = by_work(alone(growth, list(GROWTH) if options.grow is None else options.grow, options.divisor))
-    (options.output / PICTURE).parent.mkdir(parents=True, exist_ok=True)
-    draw(grown, options.output / PICTURE)
-    (options.output / "performance.md").write_text(page(ran, lacking, grown), encoding="utf-8")
+    picture, text = options.output / PICTURE, options.output / "reference" / "performance.md"
+    for path in (picture, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    draw(grown, picture)
+    text.write_text(page(ran, lacking, grown), encoding="utf-8")
     print(f"{len(ran)} benchmarks in {time.perf_counter() - begun:,.0f} s")
 
 

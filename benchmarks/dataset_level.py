@@ -9,7 +9,7 @@ distinct cells on: neither side includes reading files or compilation (cached on
 thread.
 
 The search is also timed against a walk of the lattice that closes branches by their benefit alone. ARX is not measured
-here, because it is a Java program; docs/comparison.md cites its times.
+here, because it is a Java program; docs/explanation/comparison.md cites its times.
 """
 
 from __future__ import annotations

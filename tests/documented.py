@@ -8,7 +8,7 @@ from reidsim.core.validation import Section
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 # Pages that explain the tables and columns of every study.
-_SHARED = ("results.md", "batches.md", "reference/measures.md")
+_SHARED = ("reference/results.md", "how-to/batches.md", "reference/measures.md")
 
 
 def sections_below(*annotations):

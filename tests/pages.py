@@ -1,6 +1,6 @@
 """Run the code blocks of documentation pages and compare printed and shown output.
 
-Fenced blocks of docs/*.md that start at the left margin run page by page, from top to bottom, in one folder per page:
+Fenced blocks of pages that start at the left margin run page by page, from top to bottom, in one folder per page:
 
 - ``sh`` holds ``reidsim`` commands, which must succeed;
 - ``python`` runs in one namespace per page;

@@ -46,7 +46,7 @@ def run_in_this_process(page: str, block: Block, folder: Path) -> str:
 
 
 # tests/reports/test_reproduction.py runs the ledger, and .ci/tutorial runs the other two pages.
-RUN_ELSEWHERE = ("reproduction.md", "tutorial.md", "own-data.md")
+RUN_ELSEWHERE = ("reference/reproduction.md", "tutorials/tutorial.md", "how-to/own-data.md")
 
 
 @pytest.mark.deep
@@ -59,7 +59,7 @@ def test_examples_run_and_print_what_is_shown(page: str, tmp_path: Path, monkeyp
 
 def test_the_readme_counts_what_the_ledger_does() -> None:
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    ledger = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    ledger = (DOCS / "reference/reproduction.md").read_text(encoding="utf-8")
     counts = re.findall(r"[0-9]+ of [0-9]+(?= printed numbers)", readme)
     assert counts == re.findall(r"[0-9]+ of [0-9]+(?= printed numbers)", ledger)[:1] != []
 

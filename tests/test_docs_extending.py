@@ -9,7 +9,7 @@ from pages import OUTPUT, blocks_of
 
 import reidsim
 
-BLOCKS = blocks_of("extending.md")
+BLOCKS = blocks_of("how-to/extending.md")
 FILES = {block.title: block.text for block in BLOCKS if block.title and block.title != OUTPUT}
 
 

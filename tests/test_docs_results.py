@@ -8,21 +8,25 @@ import reidsim
 from reidsim.reports.python import illustrate
 
 STUDIES = {
-    "agents.md": (reidsim.run, "six.toml", {}),
-    "masking.md": (reidsim.run, "own.toml", {}),
-    "full-domain.md": (reidsim.run, "ward.toml", {}),
-    "dynamic-release.md": (reidsim.run, "dynamic-release", {}),
-    "participation.md": (reidsim.run, "guo2023", {}),
-    "results.md": (reidsim.run, "wan2015", {}),
-    "sequential.md": (reidsim.run, "xia2015", {"figures.sequential.file_attack.budget": 3}),
-    "knowledge.md": (
+    "explanation/agents.md": (reidsim.run, "six.toml", {}),
+    "explanation/masking.md": (reidsim.run, "own.toml", {}),
+    "explanation/full-domain.md": (reidsim.run, "ward.toml", {}),
+    "explanation/dynamic-release.md": (reidsim.run, "dynamic-release", {}),
+    "explanation/participation.md": (reidsim.run, "guo2023", {}),
+    "reference/results.md": (reidsim.run, "wan2015", {}),
+    "explanation/sequential.md": (reidsim.run, "xia2015", {"figures.sequential.file_attack.budget": 3}),
+    "explanation/knowledge.md": (
         reidsim.run,
         "xia2021",
         {"release.sizes": [50, 1000], "release.samples": 2, "attack": {"gain": 100, "cost": 1}},
     ),
-    "batches.md": (reidsim.run, "valley.toml", {"replications": 2, "sweep.values": {"economics.loss": [100, 200]}}),
-    "stress.md": (reidsim.stress, "town.toml", {"stress.sensitivity.samples": 4, "uncertainty.samples": 5}),
-    "cross-play.md": (reidsim.cross_play, "clinic.toml", {"safe_harbor": {"age": "age"}}),
+    "how-to/batches.md": (
+        reidsim.run,
+        "valley.toml",
+        {"replications": 2, "sweep.values": {"economics.loss": [100, 200]}},
+    ),
+    "how-to/stress.md": (reidsim.stress, "town.toml", {"stress.sensitivity.samples": 4, "uncertainty.samples": 5}),
+    "how-to/cross-play.md": (reidsim.cross_play, "clinic.toml", {"safe_harbor": {"age": "age"}}),
 }
 
 

@@ -78,7 +78,7 @@ def test_figures_of_the_paper_are_those_of_the_documentation(paper):
 
 def test_the_paper_counts_reproduced_numbers_as_the_ledger_does(paper):
     _, text = paper
-    ledger = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    ledger = (ROOT / "docs" / "reference" / "reproduction.md").read_text(encoding="utf-8")
     counts = r"(\d+ of \d+)\s+printed\s+numbers"
     assert re.findall(counts, text) == re.findall(counts, ledger)[:1] != []
     assert re.findall(r"(\d+)\s+agree", text) == re.findall(r"(\d+) more agree", ledger) != []

@@ -104,7 +104,7 @@ def test_json_is_all_that_standard_output_holds(scenario, command, changes):
         payoffs = runs.loc[runs["policy"] == row["policy"], "publisher_payoff"]
         assert row["publisher_payoff"] == pytest.approx(payoffs.mean(), abs=1e-12)
     assert isinstance(found["warnings"], list)
-    page = (Path(__file__).parents[1] / "docs" / "scripting.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "scripting.md").read_text(encoding="utf-8")
     assert list(found) == re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Score the same files of Adult with reidsim and with Anonymeter, and print the table of docs/likelihood.md.
+"""Score the same files of Adult with reidsim and with Anonymeter: the table of docs/explanation/likelihood.md.
 
 Usage: ``python tools/anonymeter_table.py adult.data adult.test [--python PYTHON]``. `PYTHON` has Anonymeter, which
 needs older versions of numpy and pyarrow than the newest; by default, it is the running one.

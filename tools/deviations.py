@@ -1,8 +1,8 @@
 """Largest deviation of computed from expected numbers in tests, as a plugin of pytest.
 
 ``PYTHONPATH=tools python -m pytest -n0 -p deviations FILES...`` runs test files and prints for each file the number of
-passed tests, the numbers compared within a tolerance, and the largest deviation. ``docs/validation.md`` shows this
-output.
+passed tests, the numbers compared within a tolerance, and the largest deviation. ``docs/explanation/validation.md``
+shows this output.
 
 A deviation is absolute if the expected number is smaller than 1, otherwise relative. Failed comparisons are left out,
 because a test may search for a number in a list. Strategies, attacks and counts must be equal and are not counted.

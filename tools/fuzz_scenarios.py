@@ -14,7 +14,7 @@ from reidsim.core.validation import toml_text
 Content = dict[str, Any]
 
 _ROUNDING = 1e-9
-# Measures and columns that may be missing (see `docs/results.md`).
+# Measures and columns that may be missing (see `docs/reference/results.md`).
 _UNDEFINED = (
     "risk_if_attacked", "attack_threshold", "usefulness_fairness", "privacy_fairness", "exposed_by_relatives",
     "exposed_by_record", "utility_price",

@@ -33,7 +33,7 @@ _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
 _HEAD = """# Gallery
 
 Every bundled scenario, each with a finding, a figure and its command. Some runs are smaller than the bundled scenario;
-their commands show how. [The ledger](reproduction.md) has the numbers of the papers.
+their commands show how. [The ledger](reference/reproduction.md) has the numbers of the papers.
 
 This page and its pictures are the output of `python tools/gallery.py`.
 """

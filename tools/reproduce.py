@@ -1,6 +1,6 @@
-"""Run the papers' studies and compare every printed number with ours, as docs/reproduction.md shows it.
+"""Run the papers' studies and compare every printed number with ours, as docs/reference/reproduction.md shows it.
 
-python tools/reproduce.py -o docs/reproduction.md
+python tools/reproduce.py -o docs/reference/reproduction.md
 python tools/reproduce.py wan2015 xia2015
 """
 

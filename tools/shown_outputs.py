@@ -1,7 +1,7 @@
 """Run the examples of the documentation again, and write their outputs and pictures into the pages.
 
     python tools/shown_outputs.py                       # README.md, every page of docs, pictures of docs/figures
-    python tools/shown_outputs.py tutorial.md README.md # only these
+    python tools/shown_outputs.py tutorials/tutorial.md README.md # only these
     python tools/shown_outputs.py market-rounds.png     # only this picture
 
 Pages run as in the tests (`tests/pages.py`), each in its own folder. Lines omitted from an output (`...`) stay omitted,
@@ -37,7 +37,7 @@ PICTURES = {
     "wan2015-strategies.png": ("wan2015", "strategies", ""),
     "market-rounds.png": ("market", "rounds", ""),
     "one-world-through.png": ("one-world", "through", ""),
-    "releases.png": ("registry.toml", "waves", "releases.md"),
+    "releases.png": ("registry.toml", "waves", "explanation/releases.md"),
 }
 # Shorter numbers are in many sentences for other reasons.
 SHORTEST_NUMBER = 4
@@ -106,10 +106,10 @@ def _numbers(text: str) -> set[str]:
 def lines_that_say(numbers: set[str]) -> list[str]:
     """Return the lines outside of outputs that contain one of the numbers, with page and line number."""
     found = []
-    for path in [REPOSITORY / README, *sorted(DOCS.glob("*.md"))]:
+    for path in [REPOSITORY / README, *sorted(DOCS.rglob("*.md"))]:
         outputs = {
             line
-            for block in (blocks_of(path.name) if path.parent == DOCS else ())
+            for block in (blocks_of(path.relative_to(DOCS).as_posix()) if path.is_relative_to(DOCS) else ())
             if block.title == OUTPUT
             for line in range(block.line, block.line + block.text.count("\n"))
         }

@@ -44,8 +44,8 @@ _NAMES = {
 _NAMES_HEAD = """\
 # Python API
 
-The names of `import reidsim`, then every public class and function by package. [Scenarios in Python](../python.md)
-shows examples.
+The names of `import reidsim`, then every public class and function by package. [Scenarios in
+Python](../how-to/python.md) shows examples.
 """
 _EQUATION = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TERM = re.compile(r"(?<![\\$`\w])\$`([^`\n]+)`\$(?!\w)")

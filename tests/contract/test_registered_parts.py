@@ -1,6 +1,6 @@
 """No command ends in a traceback if planners, policies, kinds and measures are added.
 
-The planner, the policy and the kind are the examples of docs/extending.md, installed as entry points.
+The planner, the policy and the kind are the examples of docs/how-to/extending.md, installed as entry points.
 """
 
 import json
@@ -20,7 +20,7 @@ from reidsim.scenarios import registry
 from reidsim.scenarios.kind import kinds_at_hand
 
 DRIVER = Path(__file__).with_name("every_command.py")
-EXAMPLES = {block.title: block.text for block in blocks_of("extending.md") if block.title}
+EXAMPLES = {block.title: block.text for block in blocks_of("how-to/extending.md") if block.title}
 TABLE = """
 title = "Ward"
 {head}
@@ -222,4 +222,4 @@ def test_a_kind_without_a_guide_has_a_page_of_keys(monkeypatch):
     page = _game_keys("gap")
     assert 'game = "gap"' in page
     assert "[guide]" not in page
-    assert "[guide](../dynamic-release.md)" in _game_keys("dynamic")
+    assert "[guide](../explanation/dynamic-release.md)" in _game_keys("dynamic")

@@ -6,11 +6,11 @@ records' ZIP codes are drawn again. Five kinds of tolerance follow:
 - facts that depend on neither (sizes of domains, information loss, Safe Harbor's intensity) must hold exactly;
 - means must be within .3 % of the printed payoff, 1 percentage point of a printed share above .2 and .001 of a
   printed intensity: over ten draws of ZIP codes the standard deviations were .32 dollars (.04 %) and .25 points, and
-  the approximate age profile moves payoffs by up to .25 % (see docs/reproduction.md);
+  the approximate age profile moves payoffs by up to .25 % (see docs/reference/reproduction.md);
 - smaller shares, and the adversary's payoffs, must be within a fifth of the printed value: over nine draws they
   differed from their own mean by up to a tenth, and Safe Harbor's share attacked is a seventh too large in all of them;
 - a value printed as 0 must be 0;
-- docs/reproduction.md lists a few printed numbers that do not reproduce; they are not tested here.
+- docs/reference/reproduction.md lists a few printed numbers that do not reproduce; they are not tested here.
 """
 
 import math
@@ -181,7 +181,7 @@ def test_measures_are_those_of_table_7(summary, measure):
 def test_attacks_on_the_safe_harbor_game_are_those_of_table_7(without_charge, measure, printed, tolerance):
     """Use free merging of races, because charged merging doubles the attacked records.
 
-    See docs/reproduction.md. Figures printed with one digit have half a unit of tolerance in addition.
+    See docs/reference/reproduction.md. Figures printed with one digit have half a unit of tolerance in addition.
     """
     assert without_charge[measure] == pytest.approx(printed, abs=tolerance)
 

@@ -170,7 +170,7 @@ def test_the_three_equilibria_of_the_paper_and_the_one_that_withstands_drop_outs
 
 
 def test_concern_for_relatives_moves_the_small_equilibrium_up_and_does_not_end_it():
-    """The paper then has only the equilibria 0 and 1; see docs/participation.md."""
+    """The paper then has only the equilibria 0 and 1; see docs/explanation/participation.md."""
     few = [crowd(concern).equilibria()[1:-1] for concern in (0.0, 1.0, 3.0)]
     assert [len(found) for found in few] == [1, 1, 1]
     assert few[0][0] < few[1][0] < few[2][0]

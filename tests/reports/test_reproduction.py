@@ -38,8 +38,8 @@ def lists_of(page, paper):
 
 @pytest.mark.parametrize("paper", reproduce.PAPERS)
 def test_the_committed_page_has_the_numbers_and_verdicts_of_each_paper(ledgers, paper):
-    """After a change of a ledger, run `python tools/reproduce.py -o docs/reproduction.md`."""
-    committed = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    """After a change of a ledger, run `python tools/reproduce.py -o docs/reference/reproduction.md`."""
+    committed = (DOCS / "reference/reproduction.md").read_text(encoding="utf-8")
     found, expected = (lists_of(page, paper) for page in (ledger_page([ledgers[paper]]), committed))
     if paper == "wan2015":
         found, expected = ([each for each in each_of if "Sensitivity" not in each] for each_of in (found, expected))

@@ -1,4 +1,4 @@
-"""Participation payoffs in inbred families, against docs/participation.md."""
+"""Participation payoffs in inbred families, against docs/explanation/participation.md."""
 
 import math
 from functools import cache

@@ -1,4 +1,4 @@
-"""The desk behind nginx, with the configuration that docs/desk-team.md shows."""
+"""The desk behind nginx, with the configuration that docs/how-to/desk-team.md shows."""
 
 import base64
 import http.client
@@ -37,7 +37,7 @@ def proxy(tmp_path_factory):
         stack.callback(server.stop)
         inner, token = re.search(r":(\d+)/\?token=(.+)", server.address).groups()
         port = free_port()
-        (shown,) = (block.text for block in blocks_of("desk-team.md") if block.title == "desk.conf")
+        (shown,) = (block.text for block in blocks_of("how-to/desk-team.md") if block.title == "desk.conf")
         for before, after in (
             ("8765", inner),
             ("listen 443", f"listen 127.0.0.1:{port}"),

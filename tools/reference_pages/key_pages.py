@@ -83,11 +83,14 @@ def key_pages() -> Iterator[tuple[str, str]]:
     for game in schemas():
         yield page_of_game(game), _game_keys(game)
     yield RECIPE_KEYS, _recipe_keys()
-    known = "a [knowledge recipe](../knowledge.md#knowledge-recipes), which describes the knowledge of an adversary."
+    known = (
+        "a [knowledge recipe](../explanation/knowledge.md#knowledge-recipes), which describes the knowledge of an "
+        "adversary."
+    )
     yield KNOWLEDGE_KEYS, _keys_of("knowledge recipes", known, KnowledgeRecipe)
     attacked = (
-        "an [attack recipe](../cross-play.md#attacks-in-stages), which describes an attack on generalized records in "
-        "stages."
+        "an [attack recipe](../how-to/cross-play.md#attacks-in-stages), which describes an attack on generalized "
+        "records in stages."
     )
     yield ATTACK_KEYS, _keys_of("attack recipes", attacked, AttackRecipe)
 
@@ -99,9 +102,7 @@ def head(title: str, text: str) -> str:
 
 def _scenario_keys() -> str:
     """Return the page that leads to those of the games, with the sections that several games have."""
-    text = (
-        "The keys of a [scenario file](../scenarios.md) depend on its key `game`. Several games share these sections."
-    )
+    text = "The keys of a [scenario file](scenarios.md) depend on its key `game`. Several games share these sections."
     games = ", ".join(f'[`"{game}"`]({page_of_game(game)})' for game in schemas())
     parts = [
         head("Scenario keys", text),
@@ -144,7 +145,7 @@ def _game_keys(game: str) -> str:
 
 def _recipe_keys() -> str:
     text = (
-        "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
+        "Every key of every kind of [population recipe](../how-to/populations.md#kinds-of-recipe). "
         "`age.tail.linear` is the key `linear` of the section `[age.tail]`. Keys in **bold** are required; keys of an "
         "optional section are required only with this section. A *population* is the name of a bundled recipe, or the "
         "path of a recipe or of a file that `reidsim populate` wrote. "

@@ -241,7 +241,7 @@ def _tolerance(row: Mapping[str, Any], error: float) -> float | None:
 
 
 def ledger_page(ledgers: Sequence[Ledger]) -> str:
-    """Return the whole page ``docs/reproduction.md``: a summary by paper, then each paper."""
+    """Return the whole page ``docs/reference/reproduction.md``: a summary by paper, then each paper."""
     entries = sum(len(ledger.entries) for ledger in ledgers)
     done, calibrated = (sum(ledger.count(verdict) for ledger in ledgers) for verdict in (REPRODUCED, CALIBRATED))
     about = (
@@ -259,7 +259,7 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "",
         *table(("Scenario", "Paper", "Reproduced", "Calibrated", "Not reproduced"), map(_summary, ledgers)),
         "",
-        "This page is the output of `python tools/reproduce.py -o docs/reproduction.md`.",
+        "This page is the output of `python tools/reproduce.py -o docs/reference/reproduction.md`.",
         "",
     ]
     return "\n".join(head) + "\n" + "\n".join(ledger.markdown() for ledger in ledgers)
