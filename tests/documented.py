@@ -7,8 +7,9 @@ from typing import get_args
 from reidsim.core.validation import Section
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-# Pages that explain the tables and columns of every study.
-_SHARED = ("reference/results.md", "how-to/batches.md", "reference/measures.md")
+# Pages and the section that explain the tables and columns of every study.
+_SHARED = ("reference/results.md", "reference/measures.md")
+_TABLES, _OF_BATCHES = "reference/result-tables.md", "Batches"
 
 
 def sections_below(*annotations):
@@ -23,9 +24,12 @@ def sections_below(*annotations):
     return found
 
 
-def names_explained(page):
-    """Return the code-marked names on a page and on the pages about all results."""
-    texts = [(DOCS / name).read_text(encoding="utf-8") for name in (page, *_SHARED)]
+def names_explained(*headings):
+    """Return the code-marked names in sections of the page of tables and on the pages about all results."""
+    sections = re.split(r"^## (.+)$", (DOCS / _TABLES).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    tables = dict(zip(sections[1::2], sections[2::2], strict=True))
+    texts = [(DOCS / name).read_text(encoding="utf-8") for name in _SHARED]
+    texts += [tables[heading] for heading in (_OF_BATCHES, *headings)]
     return set(re.findall(r"`([^`\n]+)`", " ".join(texts)))
 
 
