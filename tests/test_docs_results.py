@@ -9,9 +9,9 @@ from reidsim.reports.python import illustrate
 
 # By the page with the scenario's files: sections of reference/result-tables.md, command, scenario, changes.
 STUDIES = {
-    "explanation/agents.md": (["Rounds of agents"], reidsim.run, "six.toml", {}),
-    "explanation/masking.md": (["Masking game"], reidsim.run, "own.toml", {}),
-    "explanation/full-domain.md": (["Full-domain game"], reidsim.run, "ward.toml", {}),
+    "how-to/agents.md": (["Rounds of agents"], reidsim.run, "six.toml", {}),
+    "how-to/masking.md": (["Masking game"], reidsim.run, "own.toml", {}),
+    "how-to/full-domain.md": (["Full-domain game"], reidsim.run, "ward.toml", {}),
     "explanation/dynamic-release.md": (["Cases over time"], reidsim.run, "dynamic-release", {}),
     "explanation/participation.md": (["Joining a genomic database"], reidsim.run, "guo2023", {}),
     "reference/results.md": ([], reidsim.run, "wan2015", {}),

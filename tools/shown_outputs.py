@@ -37,7 +37,7 @@ PICTURES = {
     "wan2015-strategies.png": ("wan2015", "strategies", ""),
     "market-rounds.png": ("market", "rounds", ""),
     "one-world-through.png": ("one-world", "through", ""),
-    "releases.png": ("registry.toml", "waves", "explanation/releases.md"),
+    "releases.png": ("registry.toml", "waves", "how-to/releases.md"),
 }
 # Shorter numbers are in many sentences for other reasons.
 SHORTEST_NUMBER = 4
