@@ -38,7 +38,7 @@ RECORDS = st.lists(st.sampled_from("uvw"), min_size=1, max_size=7)
 
 
 def frequency(planner, success, cost):
-    """Return the attack probability of a record, by docs/explanation/model.md."""
+    """Return the attack probability of a record, by docs/explanation/errors.md."""
     worth = GAIN * success - cost
     if planner.get("planner") == "random":
         return planner["rate"]
