@@ -66,7 +66,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Set equations (fences of language ``math``) and terms (``$`...`$``) as MathML."""
     markdown = _EQUATION.sub(lambda found: _equation(found[1]), markdown)
-    return _TERM.sub(lambda found: convert(found[1]), markdown)
+    # Without the span, a term at the start of a line would become a paragraph: Markdown counts ``math`` as a block.
+    return _TERM.sub(lambda found: f"<span>{convert(found[1])}</span>", markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:
