@@ -45,8 +45,8 @@ def run_in_this_process(page: str, block: Block, folder: Path) -> str:
     return text
 
 
-# tests/reports/test_reproduction.py runs the ledger, and .ci/tutorial runs the other two pages.
-RUN_ELSEWHERE = ("reference/reproduction.md", "tutorials/tutorial.md", "how-to/own-data.md")
+# tests/reports/test_reproduction.py runs the ledger, and .ci/tutorial runs the other pages.
+RUN_ELSEWHERE = ("reference/reproduction.md", "tutorials/tutorial.md", "how-to/own-data.md", "how-to/share.md")
 
 
 @pytest.mark.deep

@@ -49,6 +49,8 @@ Python](../how-to/python.md) shows examples.
 """
 _EQUATION = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TERM = re.compile(r"(?<![\\$`\w])\$`([^`\n]+)`\$(?!\w)")
+# The repository has notebooks, the site pages that are made from them.
+_NOTEBOOK = re.compile(r"(?<=notebooks/)([\w-]+)\.ipynb")
 # Names up to this length fit on one line of a narrow screen.
 _SHORT = 22
 _CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
@@ -64,7 +66,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Set equations (fences of language ``math``) and terms (``$`...`$``) as MathML."""
+    """Set equations (fences of language ``math``) and terms (``$`...`$``) as MathML; link the pages of notebooks."""
+    markdown = _NOTEBOOK.sub(r"\1.md", markdown)
     markdown = _EQUATION.sub(lambda found: _equation(found[1]), markdown)
     # Without the span, a term at the start of a line would become a paragraph: Markdown counts ``math`` as a block.
     return _TERM.sub(lambda found: f"<span>{convert(found[1])}</span>", markdown)
