@@ -36,7 +36,7 @@ FILE = Path(__file__).with_name("recorded_results.json")
 WRITING = "WRITE_RECORDED_RESULTS"
 # Keys and columns that depend on the machine, the versions of packages or the path of a file.
 UNRECORDED = re.compile(
-    r"(^|_)(run|hash|sha256|versions?|reidsim|timings|seconds|runtimes?|path|file|data|tables)(_|$)"
+    r"(^|_)(run|hash|sha256|versions?|written_by|reidsim|timings|seconds|runtimes?|path|file|data|tables)(_|$)"
 )
 # Embedded files, hashes and keys of runs (which depend on the source code), days, versions and running times.
 UNRECORDED_TEXT = re.compile(
