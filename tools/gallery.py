@@ -25,7 +25,7 @@ from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures import payoff_difference_curves
 from reidsim.reports.page.report import caption
 from reidsim.reports.python import figures_of
-from reidsim.scenarios.kind import kind_of, kind_of_content
+from reidsim.scenarios.kind import kind_of_content
 from reidsim.scenarios.scenario import Scenario
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -48,22 +48,27 @@ def make_gallery(folder: Path, names: Sequence[str] = ()) -> Path:
     return page
 
 
+def played(name: str) -> Any:
+    """Return the result of a bundled scenario at the settings of the gallery."""
+    exhibit = EXHIBITS.get(name, Exhibit())
+    play: Callable[..., Any] = stress_loaded if exhibit.command == "stress" else run_loaded
+    return play(Scenario.load(name, exhibit.reductions))
+
+
 @own_settings()
 def _exhibit(name: str, pictures: Path) -> str:
     """Run a scenario and return its part of the page."""
-    exhibit = EXHIBITS.get(name, Exhibit())
-    loaded = Scenario.load(name, exhibit.reductions)
-    play: Callable[..., Any] = stress_loaded if exhibit.command == "stress" else run_loaded
-    result = play(loaded)
+    exhibit, result = EXHIBITS.get(name, Exhibit()), played(name)
+    content = result.manifest["content"]
     figures = figures_of(result)
     if exhibit.compared_with:
         figures = iter([(exhibit.figure, payoff_difference_curves(result.records, exhibit.compared_with))])
     finding = _finding(exhibit, result)
-    lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", wrapped(finding), ""]
+    lines = [f"## {name}", "", f"{content['title']}.", "", wrapped(finding), ""]
     drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
     if drawn is not None:
         save_figure(drawn[1], pictures / f"{name}.png")
-        lines += [f"![{caption('figures', drawn[0], kind_of(loaded.scenario))}](gallery/{name}.png)", ""]
+        lines += [f"![{caption('figures', drawn[0], kind_of_content(content))}](gallery/{name}.png)", ""]
     return "\n".join([*lines, "```console", _command(name, exhibit), "```", ""])
 
 
