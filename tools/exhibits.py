@@ -20,7 +20,7 @@ class Exhibit:
     Parameters
     ----------
     figure : str
-        Name of the figure, without ending; empty for the first there is.
+        Name of the figure, as `Result.plot` takes it.
     finding : str
         Two sentences with the names of their numbers in braces; empty for the general sentence on policies.
     numbers : callable
@@ -33,7 +33,7 @@ class Exhibit:
         Policy from which the figure draws how payoffs differ, where it is none of the result's own.
     """
 
-    figure: str = ""
+    figure: str = "payoffs"
     finding: str = ""
     numbers: Callable[[Result], Numbers] = findings.measures
     reductions: Mapping[str, Any] = field(default_factory=dict)

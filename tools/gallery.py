@@ -1,15 +1,23 @@
-"""Write docs/gallery.md: every bundled scenario at small settings, with a figure and its finding in two sentences.
+"""Write docs/gallery.md: every bundled scenario at small settings, with a finding, a figure and the code that draws it.
 
-python tools/gallery.py
-python tools/gallery.py market wan2015 -o elsewhere
+    python tools/gallery.py
+    python tools/gallery.py market wan2015 -o elsewhere
+
+The code beside a figure is written as a script and as a notebook without outputs. The tool runs this script, and the
+figure on the page is the one that the script draws.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import re
 import shlex
-from collections.abc import Callable, Sequence
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +26,9 @@ from markdown_text import wrapped
 
 from reidsim.core.files import bundled_names
 from reidsim.core.validation import inline_toml
-from reidsim.engine.batch.runner import run_loaded
 from reidsim.engine.results import RunResult
-from reidsim.engine.stress.run import stress_loaded
-from reidsim.figures.style import own_settings, save_figure
-from reidsim.kinds.tables.figures import payoff_difference_curves
+from reidsim.figures.style import save_figure
 from reidsim.reports.page.report import caption
-from reidsim.reports.python import figures_of
 from reidsim.scenarios.kind import kind_of_content
 from reidsim.scenarios.scenario import Scenario
 
@@ -32,44 +36,92 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
 _HEAD = """# Gallery
 
-Every bundled scenario, each with a finding, a figure and its command. Some runs are smaller than the bundled scenario;
-their commands show how. [The ledger](reference/reproduction.md) has the numbers of the papers.
+Every bundled scenario, each with a finding, a figure, its command, and Python code that draws the figure. Some runs are
+smaller than the bundled scenario; their commands show how. [The ledger](reference/reproduction.md) has the numbers of
+the papers.
 
-This page and its pictures are the output of `python tools/gallery.py`.
+This page, its pictures, scripts and notebooks are the output of `python tools/gallery.py`.
 """
 
 
 def make_gallery(folder: Path, names: Sequence[str] = ()) -> Path:
-    """Run bundled scenarios, all if none is named; write the page ``gallery.md`` and the pictures in ``gallery/``."""
-    pictures, page = folder / "gallery", folder / "gallery.md"
-    pictures.mkdir(parents=True, exist_ok=True)
-    parts = [_HEAD, *(_exhibit(name, pictures) for name in names or bundled_names("scenarios"))]
+    """Run bundled scenarios, all if none is named; write the page ``gallery.md`` and the files in ``gallery/``."""
+    files, page = folder / "gallery", folder / "gallery.md"
+    files.mkdir(parents=True, exist_ok=True)
+    parts = [_HEAD, *(_exhibit(name, files) for name in names or bundled_names("scenarios"))]
     page.write_text("\n".join(parts), encoding="utf-8")
     return page
 
 
+@cache
+def code(name: str) -> tuple[str, str]:
+    """Return the Python code of an exhibit: the lines that make ``result``, and the line that makes ``figure``."""
+    exhibit = EXHIBITS.get(name, Exhibit())
+    changes = f", overrides={exhibit.reductions!r}" if exhibit.reductions else ""
+    run, drawing = f'result = reidsim.{exhibit.command}("{name}"{changes})', f'result.plot("{exhibit.figure}")'
+    imports = "import reidsim\n"
+    if exhibit.compared_with:
+        imports += "from reidsim.kinds.tables.figures import payoff_difference_curves\n"
+        drawing = f'payoff_difference_curves(result.records, "{exhibit.compared_with}")'
+    return _formatted(f"{imports}\n{run}\n"), f"figure = {drawing}\n"
+
+
+def _formatted(text: str) -> str:
+    command = ["ruff", "format", "--stdin-filename", "docs/gallery/exhibit.py", "-"]
+    run = subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=DOCS.parent)  # noqa: S603
+    return run.stdout
+
+
 def played(name: str) -> Any:
     """Return the result of a bundled scenario at the settings of the gallery."""
-    exhibit = EXHIBITS.get(name, Exhibit())
-    play: Callable[..., Any] = stress_loaded if exhibit.command == "stress" else run_loaded
-    return play(Scenario.load(name, exhibit.reductions))
+    return _run(code(name)[0])["result"]
 
 
-@own_settings()
-def _exhibit(name: str, pictures: Path) -> str:
-    """Run a scenario and return its part of the page."""
-    exhibit, result = EXHIBITS.get(name, Exhibit()), played(name)
-    content = result.manifest["content"]
-    figures = figures_of(result)
-    if exhibit.compared_with:
-        figures = iter([(exhibit.figure, payoff_difference_curves(result.records, exhibit.compared_with))])
-    finding = _finding(exhibit, result)
-    lines = [f"## {name}", "", f"{content['title']}.", "", wrapped(finding), ""]
-    drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
-    if drawn is not None:
-        save_figure(drawn[1], pictures / f"{name}.png")
-        lines += [f"![{caption('figures', drawn[0], kind_of_content(content))}](gallery/{name}.png)", ""]
-    return "\n".join([*lines, "```console", _command(name, exhibit), "```", ""])
+def _run(text: str) -> dict[str, Any]:
+    """Return the names that code of an exhibit defines, run in a folder of its own."""
+    names: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(compile(text, "gallery", "exec"), names)  # noqa: S102
+    return names
+
+
+def script(name: str, title: str) -> str:
+    """Return an exhibit as a script, which writes its figure."""
+    run, drawing = code(name)
+    return f'"""{title}."""\n\n{run}{drawing}figure.savefig("{name}.png")\n'
+
+
+def notebook(name: str, title: str) -> str:
+    """Return an exhibit as a notebook without outputs, which shows its figure."""
+    run, drawing = code(name)
+    cells = [_cell("markdown", f"# {name}\n\n{title}.")]
+    # Figures are made without pyplot; the magic command lets Jupyter show them.
+    cells += [_cell("code", f"%matplotlib inline\n{run.strip()}"), _cell("code", f"{drawing}figure")]
+    about = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    return json.dumps({"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 4}, indent=1) + "\n"
+
+
+def _cell(kind: str, source: str) -> dict[str, Any]:
+    outputs = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": {}, **outputs, "source": source.splitlines(keepends=True)}
+
+
+def _exhibit(name: str, files: Path) -> str:
+    """Run an exhibit, write its files and return its part of the page."""
+    exhibit, title = EXHIBITS.get(name, Exhibit()), Scenario.load(name).scenario.title
+    (files / f"{name}.py").write_text(script(name, title), encoding="utf-8")
+    (files / f"{name}.ipynb").write_text(notebook(name, title), encoding="utf-8")
+    made = _run(script(name, title))
+    result = made["result"]
+    save_figure(made["figure"], files / f"{name}.png")
+    kind = kind_of_content(result.manifest["content"])
+    return "\n".join([
+        f"## {name}", "", f"{title}.", "", wrapped(_finding(exhibit, result)), "",
+        f"![{caption('figures', exhibit.figure, kind)}](gallery/{name}.png)", "",
+        "```console", _command(name, exhibit), "```", "",
+        "```python", "".join(code(name)).rstrip(), "```", "",
+        f"[Script](gallery/{name}.py) · [Notebook](gallery/{name}.ipynb)", "",
+    ])  # fmt: skip
 
 
 def _finding(exhibit: Exhibit, result: object) -> str:

@@ -1,0 +1,7 @@
+"""Cases of an epidemic, released day by day."""
+
+import reidsim
+
+result = reidsim.run("dynamic-release")
+figure = result.plot("levels")
+figure.savefig("dynamic-release.png")

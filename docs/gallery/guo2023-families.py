@@ -1,0 +1,7 @@
+"""Who joins a genomic database, among families of a genealogy."""
+
+import reidsim
+
+result = reidsim.run("guo2023-families")
+figure = result.plot("survival")
+figure.savefig("guo2023-families.png")
