@@ -81,7 +81,7 @@ VERBS = {
     "list": (reidsim.list,),
     "show": (reidsim.show,),
 }
-# Options with another name in Python, and by command where it differs; docs/how-to/python.md lists both.
+# Options with another name in Python, and by command where it differs; docs/reference/python.md lists both.
 RENAMED = {
     "set_": "overrides",
     "output": "folder",
@@ -113,7 +113,7 @@ def test_every_command_has_a_python_verb_with_its_options():
 
 
 def test_the_table_of_commands_lists_the_options_with_another_name_in_python():
-    page = (Path(__file__).parents[1] / "docs" / "how-to" / "python.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     table = page.partition("| command | Python |")[2].partition("\n\n")[0]
     commands = typer.main.get_command(app).commands
     for command, verbs in VERBS.items():

@@ -1,4 +1,4 @@
-"""The page on user-defined parts: short examples, and a package with entry points."""
+"""The pages on user-defined parts: short examples, and a package with entry points."""
 
 import sys
 import tomllib
@@ -9,7 +9,7 @@ from pages import OUTPUT, blocks_of
 
 import reidsim
 
-BLOCKS = blocks_of("how-to/extending.md")
+BLOCKS = [*blocks_of("how-to/extending.md"), *blocks_of("how-to/kind.md")]
 FILES = {block.title: block.text for block in BLOCKS if block.title and block.title != OUTPUT}
 
 

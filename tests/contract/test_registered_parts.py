@@ -1,6 +1,6 @@
 """No command ends in a traceback if planners, policies, kinds and measures are added.
 
-The planner, the policy and the kind are the examples of docs/how-to/extending.md, installed as entry points.
+The planner, the policy and the kind are the examples of extending.md and kind.md in docs/how-to, installed as entry points.
 """
 
 import json
@@ -20,7 +20,8 @@ from reidsim.scenarios import registry
 from reidsim.scenarios.kind import kinds_at_hand
 
 DRIVER = Path(__file__).with_name("every_command.py")
-EXAMPLES = {block.title: block.text for block in blocks_of("how-to/extending.md") if block.title}
+PAGES = ("how-to/extending.md", "how-to/kind.md")
+EXAMPLES = {block.title: block.text for page in PAGES for block in blocks_of(page) if block.title}
 TABLE = """
 title = "Ward"
 {head}
