@@ -1,6 +1,6 @@
 """No command ends in a traceback if planners, policies, kinds and measures are added.
 
-The planner, the policy and the kind are the examples of extending.md and kind.md in docs/how-to, installed as entry points.
+The planner, the policy and the kind are the examples of extending.md and kind.md, installed as entry points.
 """
 
 import json
