@@ -86,11 +86,11 @@ def main() -> None:
             choice = policy_named(policy).choose(study, game, 0)
             seconds = time.process_time() - begun
             fitting = linker.rows.of_records(choice.strategies)[choice.strategies >= 0]
-            found = evaluate(truth, choice)
+            found, weighted = evaluate(truth, choice), exposed_to_weighted(study, truth, choice.strategies)
             print(
                 f"{policy}, {planned}, {np.count_nonzero(fitting == 1):,}, {fitting.min():,}, "
                 f"{np.count_nonzero(found.attacked):,}, "
-                f"{exposed_to_weighted(study, choice.strategies) * study.n_records:,.0f}, {found.utility.mean():.4f}, "
+                f"{weighted * study.n_records:,.0f}, {found.utility.mean():.4f}, "
                 f"{seconds:.1f}"
             )
     begun = time.process_time()

@@ -6,6 +6,11 @@ posterior probability ``L_j(r) / sum of L_i(r) over all people i``. The adversar
 posterior probability. Without noise, the likelihood is 1 for the people in the record's group and 0 for others, and the
 probability of a right guess is one over the group size (Wan et al. 2015, Eq. 4).
 
+An adversary may also start from person j and look for its row. Every released row is equally probable beforehand, and
+the other rows come from people drawn at random. Then the posterior probability of row r is ``L_j(r) / sum of L_i(r)
+over all people i``, divided by the sum of this quotient over all rows; see `match_rows`. Without noise, it is one over
+the number of rows that fit the person.
+
 Sums and maxima over people are computed column by column. The labels of a record up to a column are its beginning; the
 values of a person after a column are its ending. Likelihoods are computed once for records with equal beginnings, and
 people with equal endings are added up. So the time grows with the distinct beginnings times the distinct endings, not
@@ -32,6 +37,8 @@ _EQUAL = 1e-12
 class Match(NamedTuple):
     """Most probable people of each record; arrays of shape (n_records,).
 
+    In the result of `match_rows`, these are the most probable rows of each person.
+
     Attributes
     ----------
     likelihood : ndarray of float64
@@ -45,6 +52,11 @@ class Match(NamedTuple):
     likelihood: Floats
     tied: Floats
     total: Floats
+
+    @property
+    def size(self) -> Floats:
+        """One over `probability`; without noise, the number of people in the record's group."""
+        return self.total / self.likelihood
 
     @property
     def probability(self) -> Floats:
@@ -90,10 +102,13 @@ class Candidates:
         Codes of the values in each cell (combination of values).
     people : ndarray, shape (n_cells,)
         Number of people in each cell.
+    usual : ndarray of float64, shape (n_cells,), optional
+        Number above 0 by which the likelihoods of a cell are divided; 1 by default.
     """
 
-    def __init__(self, values: Codes, people: Counts) -> None:
+    def __init__(self, values: Codes, people: Counts, usual: Floats | None = None) -> None:
         self._values, self._people = np.asarray(values), np.asarray(people, dtype=np.float64)
+        self._usual = np.ones(len(self._people)) if usual is None else usual
 
     def match(self, labels: Codes, columns: Sequence[Floats]) -> Match:
         """Return the `Match` of each released record; for the parameters, see `joint_likelihood`."""
@@ -108,10 +123,34 @@ class Candidates:
         widths, sizes = [table.shape[1] for table in tables], [table.size for table in tables]
         starts = labels[records][:, order] * np.array(widths) + np.cumsum([0, *sizes[:-1]])
         endings = _endings(self._values[cells][:, order])
-        found = _matched(starts, np.concatenate([*map(np.ravel, tables)]), *endings, self._people[cells])
+        found = _matched(
+            starts, np.concatenate([*map(np.ravel, tables)]), *endings, self._people[cells], self._usual[cells]
+        )
         position = np.empty(len(labels), dtype=np.intp)
         position[of_record[records]] = np.arange(len(records))
         return Match(*found[:, position[of_record]])
+
+
+def match_rows(values: Codes, labels: Codes, columns: Sequence[Floats], usual: Floats) -> Match:
+    """Return the `Match` of each person to the released rows: `Candidates.match` with exchanged roles.
+
+    Parameters
+    ----------
+    values : ndarray of int, shape (n_persons, n_columns)
+        Codes of the values of each person.
+    labels : ndarray of int, shape (n_rows, n_columns)
+        Number of the released label of each row and column.
+    columns : sequence of ndarray of float64, shape (n_labels, n_values)
+        See `joint_likelihood`.
+    usual : ndarray of float64, shape (n_rows,)
+        Sum (or mean) of the likelihoods of each row over all people, above 0; the largest of rows with equal labels
+        counts.
+    """
+    first, kind = distinct_rows([*labels.T], len(labels))
+    largest = np.zeros(len(first))
+    np.maximum.at(largest, kind, usual)
+    rows = Candidates(labels[first], np.bincount(kind, minlength=len(first)), largest)
+    return rows.match(values, [column.T for column in columns])
 
 
 def _endings(values: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -147,6 +186,7 @@ def _matched(
     shorter: NDArray[np.int64],
     start: NDArray[np.int64],
     people: Floats,
+    usual: Floats,
 ) -> Floats:
     """Return the likelihood, the number of tied people and the total of each record, shape (3, n_records).
 
@@ -158,8 +198,8 @@ def _matched(
         Likelihoods of all columns.
     value, shorter, start : ndarray of int64
         Endings of the people's cells; see `_endings`.
-    people : ndarray of float64, shape (n_cells,)
-        Number of people in each cell.
+    people, usual : ndarray of float64, shape (n_cells,)
+        Number of people in each cell, and divisor of their likelihoods.
     """
     n_records, n_columns = starts.shape
     found = np.zeros((3, n_records))
@@ -168,8 +208,8 @@ def _matched(
     fits, n_fits = np.zeros(start[-1] + 1, np.int64), np.zeros(n_columns + 1, np.int64)
     best, tied, total = np.zeros(len(fits)), np.zeros(len(fits)), np.zeros(len(fits))
     n_fits[0] = len(people)
-    fits[: len(people)], best[: len(people)] = np.arange(len(people)), 1.0
-    tied[: len(people)], total[: len(people)] = people, people
+    fits[: len(people)], best[: len(people)] = np.arange(len(people)), 1.0 / usual
+    tied[: len(people)], total[: len(people)] = people, people / usual
     for record in range(n_records):
         same = 0
         while record and same < n_columns and starts[record, same] == starts[record - 1, same]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reidsim.linkage.likelihood import Candidates, joint_likelihood
+from reidsim.linkage.likelihood import Candidates, joint_likelihood, match_rows
 from reidsim.releases.noise import estimated, of_sets, replaced, with_added
 
 
@@ -36,6 +36,35 @@ def test_match_equals_the_sum_over_all_pairs(world) -> None:
     np.testing.assert_allclose(match.total, likelihood @ people, rtol=1e-12)
     np.testing.assert_allclose(match.likelihood, best, rtol=1e-12)
     np.testing.assert_array_equal(match.tied, tied)
+
+
+@settings(max_examples=200, deadline=None)
+@given(worlds())
+def test_rows_match_a_person_as_in_the_sum_over_all_pairs(world) -> None:
+    values, people, labels, columns = world
+    likelihood = np.ones((len(labels), len(values)))
+    for place, column in enumerate(columns):
+        likelihood *= column[labels[:, place]][:, values[:, place]]
+    usual = likelihood @ people + 0.25
+    weighted = likelihood / usual[:, None]
+    match = match_rows(values, labels, columns, usual)
+    best = weighted.max(axis=0)
+    np.testing.assert_allclose(match.total, weighted.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(match.likelihood, best, rtol=1e-12)
+    np.testing.assert_array_equal(match.tied, ((weighted >= best * (1 - 1e-12)) & (best > 0)).sum(axis=0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 6), st.integers(0, 2**32))
+def test_exchanged_roles_have_equal_sizes_if_labels_and_values_are_symmetric(n, seed) -> None:
+    # Each value and each label occurs once, and all rows and columns of the model have the same sum.
+    rng = np.random.default_rng(seed)
+    model = sum(rng.random() * np.eye(n)[rng.permutation(n)] for _ in range(4))
+    model, values = model + model.T, np.arange(n)[:, None]
+    by_record = Candidates(values, np.ones(n)).match(values, [model])
+    by_person = match_rows(values, values, [model], by_record.total)
+    np.testing.assert_allclose(by_person.size, by_record.size, rtol=1e-12)
+    np.testing.assert_array_equal(by_person.tied, by_record.tied)
 
 
 def test_people_without_records_or_cells() -> None:

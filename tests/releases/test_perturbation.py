@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -64,28 +67,49 @@ def loss(method, strength, column, label):
     return -sum(each / sum(chances) * math.log(each / sum(chances)) for each in chances if each > 0)
 
 
-def outcome(method, strengths, table, labels):
-    """Return posterior, utility and payoff of each record by a loop over all people."""
-    found, whole = [], sum(math.log(table[name].nunique()) for name in table)
-    for row in range(len(table)):
-        likelihood = [
-            math.prod(
-                probability(method, strength, table[name], labels[name][row], table[name][person])
-                for name, strength in zip(table, strengths, strict=True)
-            )
-            for person in range(len(table))
+def posteriors(likelihood, direction):
+    """Return the highest posterior probability of each record's link, by enumeration of the possible links.
+
+    `likelihood` has the released records by row, and all people by column; the first people are those of the rows.
+    """
+    by_record = likelihood.max(axis=1) / likelihood.sum(axis=1)
+    usual, by_person = likelihood.mean(axis=1), np.zeros(len(likelihood))
+    for person in range(len(likelihood)):
+        # Likelihood of all labels, if one row is the person's and the others come from anybody.
+        files = [
+            math.prod(likelihood[row, person] if row == own else usual[row] for row in range(len(likelihood)))
+            for own in range(len(likelihood))
         ]
-        posterior = max(likelihood) / sum(likelihood)
-        lost = sum(
-            loss(method, strength, table[name], labels[name][row])
-            for name, strength in zip(table, strengths, strict=True)
-        )
-        utility = 1 - lost / whole if whole else 1.0
+        by_person[person] = max(files) / sum(files)
+    return {"record": by_record, "person": by_person, "both": np.maximum(by_record, by_person)}[direction]
+
+
+def outcome(method, strengths, table, labels, direction, no_attack):
+    """Return kept records, and posterior, utility and payoff of each, by a loop over all people."""
+    n, whole = len(table), sum(math.log(table[name].nunique()) for name in table)
+    columns = [*zip(table, strengths, strict=True)]
+    likelihood = np.array(
+        [
+            [
+                math.prod(probability(method, by, table[a], labels[a][row], table[a][person]) for a, by in columns)
+                for person in range(n)
+            ]
+            for row in range(n)
+        ]
+    )
+    lost = [sum(loss(method, by, table[a], labels[a][row]) for a, by in columns) for row in range(n)]
+    utility = 1 - np.array(lost) / whole if whole else np.ones(n)
+    kept, posterior, payoff = np.ones(n, dtype=bool), np.zeros(n), np.zeros(n)
+    while kept.any():
+        rows = np.flatnonzero(kept)
+        posterior[rows] = posteriors(likelihood[np.ix_(rows, [*rows, *np.flatnonzero(~kept)])], direction)
         attacked = ECONOMICS["gain"] * posterior > ECONOMICS["cost"] * (1 + 1e-12)
-        found.append(
-            (posterior, utility, ECONOMICS["benefit"] * utility - attacked * ECONOMICS["loss"] * posterior, attacked)
-        )
-    return [np.array(each) for each in zip(*found, strict=True)]
+        payoff = ECONOMICS["benefit"] * utility - attacked * ECONOMICS["loss"] * posterior
+        pays = ~attacked if no_attack else payoff > 1e-9
+        if pays[rows].all():
+            break
+        kept &= pays
+    return [np.where(kept, each, 0.0) for each in (kept, posterior, utility, payoff)]
 
 
 @st.composite
@@ -105,22 +129,24 @@ def enumerated(loaded, method):
         yield tuple(map(float, space.describe(strategy).split(","))), labels.astype(str)
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.booleans())
-def test_strengths_are_the_best_of_an_enumeration(table, method, no_attack) -> None:
+DIRECTIONS = ["record", "person", "both"]
+
+
+@settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.booleans(), st.sampled_from(DIRECTIONS))
+def test_strengths_are_the_best_of_an_enumeration(table, method, no_attack, direction) -> None:
     name = f"{method}-no-attack" if no_attack else method
-    loaded, best = scenario(table, [name]), None
+    loaded, best = scenario(table, [name], **{"adversary.direction": direction}), None
     for strengths, labels in enumerated(loaded, name):
-        posterior, utility, payoff, attacked = outcome(method, strengths, table, labels)
-        kept = ~attacked if no_attack else payoff > 1e-9
-        if best is None or payoff[kept].sum() > best[0] + 1e-9:
-            best = payoff[kept].sum(), strengths, posterior, utility, payoff, kept
+        found = outcome(method, strengths, table, labels, direction, no_attack)
+        if best is None or found[-1].sum() > best[1][-1].sum() + 1e-9:
+            best = strengths, found
     result = loaded.run()
-    found, (_, strengths, posterior, utility, payoff, kept) = result.records, best
+    found, (strengths, (kept, *expected)) = result.records, best
     assert result.manifest["policies"][name]["node"] == [",".join(f"{each:g}" for each in strengths)]
     np.testing.assert_array_equal(found["strategy"] != "withheld", kept)
-    for column, expected in {"success_probability": posterior, "utility": utility, "publisher_payoff": payoff}.items():
-        np.testing.assert_allclose(found[column], np.where(kept, expected, 0.0), rtol=1e-12, atol=1e-10)
+    columns = ["success_probability", "utility", "publisher_payoff"]
+    np.testing.assert_allclose(found[columns].to_numpy(float).T, expected, rtol=1e-12, atol=1e-10)
 
 
 @settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
@@ -142,14 +168,16 @@ def test_microaggregated_labels_are_means_of_neighbours_and_link_by_shares(table
         np.testing.assert_allclose(1 / sizes, likelihood.max(axis=1) / likelihood.sum(axis=1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("method", ["pram", "swap", "noise", "microaggregate"])
-def test_strength_0_is_the_release_of_unchanged_records(method) -> None:
+def test_strength_0_is_the_release_of_unchanged_records(method, direction) -> None:
     rng = np.random.default_rng(8)
     table = pd.DataFrame({"a": rng.integers(0, 30, 60), "b": rng.choice([1, 2, 5], 60)}).astype(str)
     # The loss from an attack is smaller than that from any change of values.
-    result = scenario(table, [method, "no-protection"], **{"economics.loss": 1}).run()
+    result = scenario(table, [method, "no-protection"], **{"economics.loss": 1, "adversary.direction": direction}).run()
     assert result.manifest["policies"][method]["node"] == ["0,0"]
-    measures = result.summary.drop(columns=["publisher_payoff"], errors="ignore")
+    # A rule has no plan by row, so it has no comparison with such a plan.
+    measures = result.summary.drop(columns=["utility_price", "exposed_by_record"], errors="ignore")
     pd.testing.assert_series_equal(
         measures.loc[method], measures.loc["no-protection"], check_names=False, check_exact=True
     )
@@ -257,14 +285,34 @@ def test_columns_without_numbers_are_not_microaggregated() -> None:
     assert all(node[0].endswith(",0") for node in (each["node"] for each in result.manifest["policies"].values()))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"adversary.direction": "both"}, {"adversary.planner": "fmdp", "adversary.sequential": {"belief": "unknown"}}],
-)
-def test_adversaries_who_link_otherwise_are_refused(changes) -> None:
+def test_adversaries_who_link_otherwise_are_refused() -> None:
     table = pd.DataFrame({"a": ["1", "2", "8", "9"] * 5})
+    changes = {"adversary.planner": "fmdp", "adversary.sequential": {"belief": "unknown"}}
     with pytest.raises(reidsim.InputError, match="policy 'pram' needs"):
         scenario(table, ["pram"], **changes)
+
+
+@pytest.mark.parametrize("method", ["pram", "swap", "noise", "microaggregate"])
+def test_a_policy_added_to_a_draft_is_run_and_shared(method, tmp_path, monkeypatch, reidsim_) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"age": rng.integers(20, 60, 300), "sex": rng.choice(["F", "M"], 300)})
+    table.to_csv("people.csv", index=False)
+    assert reidsim_("new", "people.csv")[0] == 0
+    draft, policies = Path("people/people.toml"), [method, f"{method}-no-attack", "no-attack"]
+    text = re.sub("policies = .*", f"policies = {policies}", draft.read_text().replace("cost = 4", "cost = 20"))
+    draft.write_text(text)
+    assert 'direction = "both"' in text
+    code, _, err = reidsim_("run", draft, "-o", "results")
+    assert code == 0, err
+    code, _, err = reidsim_("share", "results", "--policy", f"{method}-no-attack", "-o", "shared.csv")
+    assert code == 0, err
+    shared, run = pd.read_csv("shared.csv", dtype=str), reidsim.load_result("results")
+    records = run.records[(run.records["policy"] == policies[1]) & (run.records["strategy"] != "withheld")]
+    np.testing.assert_array_equal(shared.to_numpy(), records[["age", "sex"]].astype(str).to_numpy())
+    assert len(shared)
+    assert json.loads(Path("shared.csv.json").read_text())["risk"]["record"] == records["success_probability"].max()
+    assert (300 * records["success_probability"] * (1 - 1e-9) <= 20).all()
 
 
 @pytest.fixture

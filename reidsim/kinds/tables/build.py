@@ -104,7 +104,7 @@ def build_study(loaded: Scenario[Any], *, alone: bool = False) -> TablesStudy:
         each_alone = scenario.lists or perturbs or (scenario.looks_up and not alone)
         study = study.by_subject() if each_alone else study
         study = (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
-        return study.by_suppressed_subject() if scenario.looks_up and alone else study
+        return study.by_suppressed_subject() if scenario.looks_up and alone and not perturbs else study
 
 
 def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:

@@ -33,8 +33,8 @@ from reidsim.games.outcomes import Equilibrium
 from reidsim.kinds.tables.cells import ReleasedColumn
 from reidsim.kinds.tables.release import attribute_labels, columns_of_release
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.linkage.likelihood import Candidates
-from reidsim.populations.population import Codes, distinct_rows
+from reidsim.linkage.likelihood import Candidates, match_rows
+from reidsim.populations.population import Codes
 from reidsim.releases.lattice import Floats
 
 COLUMNS = ("claim", "claims", "right", "success", "baseline", "advantage", "lower", "upper", "adversary_payoff", "pays")
@@ -162,16 +162,14 @@ def _membership_ratios(rows: Codes, models: Sequence[Floats], tested: _TestedPeo
         Models of the columns, with largest entries of 1.
     tested : _TestedPeople
     """
-    first, kind = distinct_rows([*rows.T], len(rows))
-    total = Candidates(tested.reference, tested.people).match(rows[first], models).total
+    total = Candidates(tested.reference, tested.people).match(rows, models).total
     # One person with independent values is added: people outside the reference may fit a row that nobody in it fits.
-    independent = np.ones(len(first))
-    for model, label, value in zip(models, rows[first].T, tested.reference.T, strict=True):
+    independent = np.ones(len(rows))
+    for model, label, value in zip(models, rows.T, tested.reference.T, strict=True):
         shares = np.bincount(value, tested.people, model.shape[1]) + 1.0
         independent *= (model @ (shares / shares.sum()))[label]
     usual = (total + independent) / (tested.people.sum() + 1.0)
-    weighted = Candidates(rows[first], np.bincount(kind) / usual)
-    return weighted.match(tested.codes, [each.T for each in models]).total / len(rows)
+    return match_rows(tested.codes, rows, models, usual).total / len(rows)
 
 
 def _right_guesses(

@@ -20,10 +20,11 @@ from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
-from reidsim.games.directions.best_replies import DirectedLinker, directed_linker
+from reidsim.games.composite import parts_of
+from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
-from reidsim.games.record_game import WITHHELD, shared_rows
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
 from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of
 from reidsim.kinds.tables.cells import read_column
@@ -34,9 +35,11 @@ from reidsim.kinds.tables.outcomes import (
     SolvedPoints,
     figure_tables,
     found_by,
+    paid_in,
     play,
     table_level_analysis,
 )
+from reidsim.kinds.tables.perturbation import PerturbationLinker
 from reidsim.kinds.tables.policies import SPLITS, BestOfUnit, Rule, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
@@ -361,7 +364,8 @@ class TablesKind(Kind):
                 reason = "have no strategy that satisfies the constraint and are withheld (payoff 0)"
                 yield f"{policy}: {withheld} {unit[1]} {reason}"
         for policy, outcome in outcomes.items() if study.scenario.looks_up else ():
-            exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
+            paid = paid_in(study, policy, found_by(outcome))
+            exposed = round(exposed_to_weighted(study, paid, outcome.equilibrium.strategies) * study.n_subjects)
             if exposed and policy_named(policy).forbids_attacks and not outcome.equilibrium.attacked.any():
                 yield (
                     f"{policy}: no person is at risk if the adversary treats all matching rows as equally likely; "
@@ -735,13 +739,14 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
     """
     measures, policy, strategies = dict[str, float](), policy_named(name), equilibrium.strategies
     if study.scenario.looks_up:
-        measures = {"utility_price": np.nan, "exposed_by_record": np.nan}
+        found, measures = equilibrium, {"utility_price": np.nan, "exposed_by_record": np.nan}
+        paid = paid_in(study, name, Choice(strategies, found.solver, found.evaluated, found.exact))
         if isinstance(policy, SolvedPolicy) and not policy.is_rule:
-            before = evaluate(study.truth, study.solve_by_record(policy))
+            before = evaluate(paid, study.solve_by_record(policy))
             utility, after = (np.average(each.utility, weights=study.weights) for each in (before, equilibrium))
             measures["utility_price"] = float(utility - after)
             measures["exposed_by_record"] = float(np.average(before.attack_probability, weights=study.weights))
-        measures["exposed_to_weighted"] = exposed_to_weighted(study, strategies)
+        measures["exposed_to_weighted"] = exposed_to_weighted(study, paid, strategies)
     if study.scenario.infers:
         groups, admissible, beyond = study.sensitive_groups, study.admissible, 0
         measures["inference"] = 0.0
@@ -772,24 +777,24 @@ def statistics_of_release(study: TablesStudy, policy: str, equilibrium: Equilibr
     return study.data_utility.compare(others.join(released)[strategies != WITHHELD])
 
 
-def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
+def exposed_to_weighted(study: TablesStudy, game: RecordGame, strategies: Strategies) -> float:
     """Return the share of records attacked if guesses favour rows with few matches.
 
     The adversary looks a person up in the released rows and picks one of the matching released rows, each with a weight
     of 1 / number of people who match the row. Withheld records count in the denominator.
 
-    The study must have adversaries who look people up.
-
     Parameters
     ----------
     study : TablesStudy
+    game : RecordGame
+        Game in which the release is paid; its adversaries look people up and share one linker.
     strategies : ndarray of int64, shape (n_records,)
-        Generalization of each record; -1 if it is withheld.
+        Strategy of each record; -1 if it is withheld.
     """
-    truth = study.truth
     shared = np.flatnonzero(strategies != WITHHELD)
-    sizes = cast("DirectedLinker", directed_linker(truth)).weighted(strategies)[shared]
-    reply = truth.adversary.respond(Linkage(sizes, sizes, by_chance=True), shared)
+    linker = cast("DirectedLinker | PerturbationLinker", parts_of(game)[0].linker)
+    sizes = linker.weighted(strategies)[shared]
+    reply = game.adversary.respond(Linkage(sizes, sizes, by_chance=True), shared)
     return float((reply.attack_probability * study.weights[shared]).sum() / study.n_subjects)
 
 

@@ -1,8 +1,9 @@
 """Policies that perturb the values of a table with the best strength of each column.
 
 A strategy has the strengths of a method, one per column (`reidsim.releases.perturbation`). The adversary knows the
-method, its strengths and the values of all people. It links each record to the most probable person. Its success
-probability is the posterior probability of this person, given the released labels.
+method, its strengths and the values of all people. It links each record to the most probable person, or each person to
+the most probable record. Its success probability is the posterior probability of this link, given the released labels;
+see `reidsim.linkage.likelihood`.
 
 For each strategy, a file is drawn with the scenario's seed. Payoffs are computed for the drawn file.
 """
@@ -10,7 +11,8 @@ For each strategy, a file is drawn with the scenario's seed. Payoffs are compute
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +23,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.games.composite import TypesGame, parts_of
 from reidsim.games.cross_play import Game, record_game_of
+from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.record_game import (
     WITHHELD,
     Choice,
@@ -30,12 +33,14 @@ from reidsim.games.record_game import (
     RecordGame,
     most_within,
 )
-from reidsim.games.solvers import Progress
+from reidsim.games.solvers import Progress, no_progress
 from reidsim.kinds.tables.policies import SolvedPolicy, TablesChoice, everywhere
-from reidsim.kinds.tables.schema import LINKS_BY_VALUES, ONE_RECORD_PER_PERSON, POLICIES, SEPARATE_RECORDS
-from reidsim.linkage.likelihood import Candidates
-from reidsim.releases.lattice import Floats, Rows, StrategySpace
+from reidsim.kinds.tables.schema import LINKS_BY_VALUES, ONE_RECORD_PER_PERSON, POLICIES
+from reidsim.linkage.likelihood import Candidates, Match, match_rows
+from reidsim.populations.population import Codes
+from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 from reidsim.releases.perturbation import PerturbationSpace
+from reidsim.scenarios.adversary_schema import Direction
 
 if TYPE_CHECKING:
     # Avoids a circular import: the study's module imports the schema, whose default publisher reads the registry.
@@ -45,30 +50,55 @@ if TYPE_CHECKING:
 MOST_EVALUATED = 625
 
 
-@dataclass(frozen=True, eq=False)
 class PerturbationLinker:
     """Linker of perturbed records by likelihood.
 
-    True and believed group sizes of the linkage are 1 over the posterior probability of the most probable person.
+    True and believed group sizes of the linkage are 1 over the posterior probability of the most probable link.
 
     Parameters
     ----------
     space : PerturbationSpace
     candidates : Candidates
         Candidates for the person of a record.
+    direction : {"record", "person", "both"}
+        Whether the adversary searches for the person of a record, for the record of a person, or uses the direction
+        with the higher posterior probability.
     """
 
-    space: PerturbationSpace
-    candidates: Candidates
+    def __init__(self, space: PerturbationSpace, candidates: Candidates, direction: Direction) -> None:
+        self._space, self._candidates, self._direction = space, candidates, direction
+        # The candidates for the person of a record do not depend on the records that are withheld.
+        self._of_strategy = lru_cache(maxsize=1)(self._matched)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of all records, or of `rows`, perturbed with the strengths `strategy`; see `Linker`."""
-        columns = self.space.released_columns(strategy)
-        labels = np.column_stack([column.of_record for column in columns])
-        match = self.candidates.match(labels, [column.model for column in columns])
-        # Without noise, this quotient is the exact number of people.
-        sizes = match.total / match.likelihood
-        return FixedLinkage(Linkage(sizes, sizes, by_chance=True)).link(strategy, rows)
+        """Return the linkage of all records, or of `rows`, if all are released with `strategy`; see `Linker`."""
+        return self.with_strategies(np.full(self._space.n_records, strategy)).link(strategy, rows)
+
+    def with_strategies(self, strategies: Strategies) -> FixedLinkage:
+        """Return the linker of a release; all records that are not withheld have the same strategy."""
+        released = np.flatnonzero(strategies != WITHHELD)
+        labels, models, match = self._of_strategy(int(strategies.max(initial=0)))
+        labels, sizes = labels[released], match.size[released]
+        if self._direction != "record":
+            persons = self._space.lattice.codes[released]
+            by_person = match_rows(persons, labels, models, match.total[released]).size
+            sizes = by_person if self._direction == "person" else np.minimum(sizes, by_person)
+        return FixedLinkage(Linkage(sizes, sizes, by_chance=True), released)
+
+    def weighted(self, strategies: Strategies) -> Floats:
+        """Return the group sizes of a release, 1 for withheld records; see `DirectedLinker.weighted`.
+
+        The posterior probability already takes into account how many people each record fits.
+        """
+        sizes, released = np.ones(len(strategies)), np.flatnonzero(strategies != WITHHELD)
+        sizes[released] = self.with_strategies(strategies).linkage.group_sizes
+        return sizes
+
+    def _matched(self, strategy: int) -> tuple[Codes, list[Floats], Match]:
+        columns = self._space.released_columns(strategy)
+        labels = np.column_stack([each.of_record for each in columns]).astype(np.int32)
+        models = [each.model for each in columns]
+        return labels, models, self._candidates.match(labels, models)
 
 
 class PerturbationPolicy(SolvedPolicy):
@@ -86,7 +116,7 @@ class PerturbationPolicy(SolvedPolicy):
     has_lowest_level = False
     meets_attribute_limits = False
     compared = False
-    needs = frozenset({ONE_RECORD_PER_PERSON, SEPARATE_RECORDS, LINKS_BY_VALUES})
+    needs = frozenset({ONE_RECORD_PER_PERSON, LINKS_BY_VALUES})
 
     def space(self, study: TablesStudy) -> PerturbationSpace:
         """Return the strengths of the method on the records of a study."""
@@ -110,22 +140,37 @@ class PerturbationPolicy(SolvedPolicy):
         return replace(played, space=space, linker=linkers[id(played.linker)])
 
     def _by_likelihood(self, linker: Linker, space: PerturbationSpace) -> PerturbationLinker:
-        if not isinstance(linker, PopulationLinker) or linker.population or linker.group_sizes.by_chance:
+        direction: Direction = linker.direction if isinstance(linker, DirectedLinker) else "record"
+        everybody = linker.by_record if isinstance(linker, DirectedLinker) else linker
+        if not isinstance(everybody, PopulationLinker) or everybody.population or everybody.group_sizes.by_chance:
             problem = f"needs {LINKS_BY_VALUES}, which the adversary's linkage does not provide"
             raise InputError(problem, where=self.name)
-        return PerturbationLinker(space, linker.group_sizes.candidates)
+        return PerturbationLinker(space, everybody.group_sizes.candidates, direction)
+
+    def choose(self, study: TablesStudy, game: Game, draw: int, report: Progress = no_progress) -> Choice:
+        """Return the choice in the game over strengths; see `SolvedPolicy.choose`."""
+        return super().choose(study, self.paid_in(study, game), draw, report)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> TablesChoice:
         """Return the `TablesChoice`: the best strategy for all released records, -1 for suppressed records."""
-        played = self.planned(study, self.paid_in(study, game))
+        played = self.planned(study, game)
         most = most_within(study.scenario.publisher.suppression_limit, study.n_subjects)
         payouts: dict[int, float] = {}
 
         def kept_and_payoff(strategy: int) -> tuple[NDArray[np.bool_], Floats]:
-            outcome, tie = played.outcome(strategy), played.tie()
-            payoff = outcome.publisher_payoff
-            pays = ~outcome.response.invited & (payoff >= -tie) if self.forbids_attacks else payoff > tie
-            return pays, payoff
+            kept, payoff = np.ones(study.n_subjects, dtype=np.bool_), np.zeros(study.n_subjects)
+            # A record without which the others are easier to find may have been withheld.
+            while kept.any() and np.sum(~kept) <= most:
+                rows = np.flatnonzero(kept)
+                outcome = played.with_strategies(np.where(kept, strategy, WITHHELD)).outcome(strategy, rows)
+                payoff[rows], tie = outcome.publisher_payoff, played.tie(rows)
+                pays = (
+                    ~outcome.response.invited & (payoff[rows] >= -tie) if self.forbids_attacks else payoff[rows] > tie
+                )
+                if pays.all():
+                    break
+                kept[rows[~pays]] = False
+            return kept, payoff
 
         def payout(strategy: int) -> float:
             if strategy not in payouts:
