@@ -38,6 +38,7 @@ loss = 300
 cost = 20
 [adversary]
 risk = "RISK"
+direction = "DIRECTION"
 [publisher]
 unit = "UNIT"
 policies = ["no-protection", "basic", "no-attack", "k-anonymity-3"]
@@ -61,8 +62,9 @@ def write_people(folder, n=50, seed=1):
     pd.concat([whole, people[whole.columns], drawn(200)]).to_csv(folder / "everybody.csv", index=False)
 
 
-def load(folder, unit="record", risk="prosecutor", **more):
-    (folder / "town.toml").write_text(SCENARIO.replace("UNIT", unit).replace("RISK", risk))
+def load(folder, unit="record", risk="prosecutor", direction="record", **more):
+    text = SCENARIO.replace("UNIT", unit).replace("RISK", risk).replace("DIRECTION", direction)
+    (folder / "town.toml").write_text(text)
     return Scenario.load(folder / "town.toml", {key.replace("__", "."): value for key, value in more.items()})
 
 
@@ -80,10 +82,19 @@ def town(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("unit", "risk"), cases([("record", "journalist"), ("table", "prosecutor")], [("table", "prosecutor")])
+    ("unit", "risk", "direction"),
+    cases(
+        [
+            ("record", "journalist", "record"),
+            ("table", "prosecutor", "record"),
+            ("record", "prosecutor", "both"),
+            ("table", "journalist", "person"),
+        ],
+        [("table", "prosecutor", "record"), ("record", "prosecutor", "both")],
+    ),
 )
-def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk):
-    loaded = load(town, unit, risk)
+def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk, direction):
+    loaded = load(town, unit, risk, direction)
     reidsim.run("town.toml").save("results")
     run = open_results(Path("results"))
     withheld = 0
@@ -102,7 +113,7 @@ def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk):
         if policy == "no-protection":
             in_order = score_loaded(loaded, path).summary
             pd.testing.assert_frame_equal(in_order, result.summary, check_exact=True)
-    assert withheld > 0 or (unit, risk) != ("table", "prosecutor")
+    assert withheld > 0 or (unit, risk, direction) != ("table", "prosecutor", "record")
 
 
 def by_hand(released, people, everybody):

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker
-from reidsim.adversaries.response import Adversary, Linkage, arrays_of, one_over
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, arrays_of, one_over
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.audit.release import fitting_forms, people_in
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among, require_distinct
@@ -42,7 +42,7 @@ from reidsim.kinds.tables.release import (
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import SampledPeople
-from reidsim.linkage.likelihood import Candidates, joint_likelihood
+from reidsim.linkage.likelihood import Candidates, joint_likelihood, match_rows
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
@@ -56,7 +56,7 @@ from reidsim.releases.protection import (
     safe_harbor_strategies,
     zip3_population_of,
 )
-from reidsim.scenarios.adversary_schema import AgentsSection, Risk, WeightedSection, naming_adversary
+from reidsim.scenarios.adversary_schema import AgentsSection, Direction, Risk, WeightedSection, naming_adversary
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     check_resources,
@@ -613,9 +613,9 @@ def play_released(
         has no control, or an adversary looks people up in released rows. The error names the file, and the row and
         column of a wrong cell.
     """
-    problem = "a released file is evaluated only against adversaries with direction record"
-    looks_up, direction = study.scenario.looks_up, study.scenario.adversary.direction
-    refuse_first((looks_up, problem, "adversary.direction", direction, "record"), source=study.loaded.path)
+    problem, person = "searches for people with several records are not supported", study.scenario.release.person
+    searched = person and study.scenario.looks_up
+    refuse_first((searched, problem, "release.person", person, 'adversary.direction = "record"'))
     alone = synthetic and control is None
     refuse_first(
         (
@@ -778,8 +778,10 @@ class ReleasedFile:
         study = self.study
         if study.persons is not None:
             return self._play_people(study.persons)
-        lines = np.column_stack([study.cell_of_record[self.record], self.rows])
-        keys, kept = np.unique(lines, axis=0, return_inverse=True)
+        keys = np.column_stack([study.cell_of_record[self.record], self.rows])
+        kept = np.arange(len(keys))
+        if not study.scenario.looks_up:
+            keys, kept = np.unique(keys, axis=0, return_inverse=True)
         own, none = study.on_records(study.lattice.codes[keys[:, 0]], keys[:, 0]), np.zeros(len(keys), dtype=np.int64)
         utility, covering = self._utility(keys[:, 0], keys[:, 1:])
         if self.is_of_hierarchies.all():
@@ -846,17 +848,22 @@ class ReleasedFile:
             section, where = each.scenario.adversary, "adversary" if name is None else f"adversaries.{name}"
             wrong = not each.links_with_everybody or section.risk == "sample" or section.gains_from != "identity"
             refuse_first((wrong, f"this adversary is supported only for {supported}", where, found, expected))
-        linked = {risk: FixedLinkage(self._linkage(risk, lines)) for risk in sorted(study.scenario.risks)}
-        game = study.game(space=space, linker_of=lambda each: linked[each.scenario.adversary.risk])
+        linked = cache(lambda risk, direction: FixedLinkage(self._linkage(risk, direction, lines)))
+
+        def by_likelihood(each: TablesStudy) -> Linker:
+            return linked(each.scenario.adversary.risk, each.scenario.adversary.direction)
+
+        game = study.game(space=space, linker_of=by_likelihood)
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
 
-    def _linkage(self, risk: Risk, lines: NDArray[np.int64]) -> Linkage:
+    def _linkage(self, risk: Risk, direction: Direction, lines: NDArray[np.int64]) -> Linkage:
         """Return the linkage of released rows to the people of a risk; for `lines`, see `_evaluate`.
 
-        The adversary names one of the most probable people. A believed group size is one over the probability that this
-        person is right, and a true group size one over the chance that it is. Without noise, both are the number of
-        people who fit the row. As in `GroupSizes`, a size is at least 1.
+        The adversary names one of the most probable people of a row, or one of the most probable rows of a person, or
+        takes the direction with the higher probability. A believed group size is one over the probability that this is
+        right, and a true group size one over the chance that it is. Without noise, both are the number of people who
+        fit the row in direction "record". As in `GroupSizes`, a size is at least 1.
         """
         lattice, models = self.study.lattice, [column.model for column in self.columns]
         people = self.study.people(risk).marginal(lattice.domain.names)
@@ -872,9 +879,13 @@ class ReleasedFile:
         own = joint_likelihood(labels, lattice.codes[lines[:, 0]], models)
         # Nobody but the record's person, who need not be in the population, may fit a row.
         nobody = match.total <= 0
-        success = np.where(nobody, 1.0, match.success(own))
-        probability = np.where(nobody, 1.0, match.probability)
-        true, believed = (np.maximum(one_over(chance), 1.0) for chance in (success, probability))
+        chances = np.where(nobody, 1.0, [match.success(own), match.probability])
+        if direction != "record":
+            usual = np.where(nobody, own, match.total)
+            row = match_rows(lattice.codes[lines[:, 0]], labels, models, usual)
+            is_better = (direction == "person") | (row.probability > chances[1] * (1 + INDIFFERENCE))
+            chances = np.where(is_better, [row.success(own / usual), row.probability], chances)
+        true, believed = (np.maximum(one_over(chance), 1.0) for chance in chances)
         return Linkage(true, believed, by_chance=True)
 
     def _utility(self, cells: Rows, rows: NDArray[np.int64]) -> tuple[Floats, Strategies]:

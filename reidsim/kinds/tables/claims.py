@@ -92,9 +92,10 @@ def claims_about_people(
     rows, n = np.column_stack([each.number for each in columns]).astype(np.int32), len(tested.members)
     found = []
     if played is not None:
-        attacked, chance = played.attacked, 1.0 / study.linked_population.total
+        attacked, among = played.attacked, study.linked_population.total
+        among = min(among, len(rows)) if study.scenario.looks_up else among
         right = played.success_probability[attacked].sum()
-        found.append(_assessed(study, "identity", attacked.sum(), right, chance))
+        found.append(_assessed(study, "identity", attacked.sum(), right, 1.0 / among))
     for name in sensitive:
         require_columns(tested.control, [name], control)
         originals = columns_of_release(study.loaded, {name: name})[name].astype("str")
