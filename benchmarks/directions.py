@@ -86,7 +86,8 @@ def main() -> None:
             choice = policy_named(policy).choose(study, game, 0)
             seconds = time.process_time() - begun
             fitting = linker.rows.of_records(choice.strategies)[choice.strategies >= 0]
-            found, weighted = evaluate(truth, choice), exposed_to_weighted(study, truth, choice.strategies)
+            found = evaluate(truth, choice)
+            weighted = exposed_to_weighted(study, truth, choice.strategies)
             print(
                 f"{policy}, {planned}, {np.count_nonzero(fitting == 1):,}, {fitting.min():,}, "
                 f"{np.count_nonzero(found.attacked):,}, "

@@ -610,12 +610,13 @@ def play_released(
     InputError
         If a file cannot be read, its evaluation needs more memory than is free, it has no quasi-identifier, a cell
         cannot be parsed or is impossible given the value of its record, its rows cannot be matched, a synthetic file
-        has no control, or an adversary looks people up in released rows. The error names the file, and the row and
-        column of a wrong cell.
+        has no control, or an adversary searches for people with several records. The error names the file, and the row
+        and column of a wrong cell.
     """
-    problem, person = "searches for people with several records are not supported", study.scenario.release.person
-    searched = person and study.scenario.looks_up
-    refuse_first((searched, problem, "release.person", person, 'adversary.direction = "record"'))
+    person = study.scenario.release.person
+    problem = "searches for people with several records are not supported"
+    wrong = person is not None and study.scenario.looks_up
+    refuse_first((wrong, problem, "release.person", person, 'adversary.direction = "record"'))
     alone = synthetic and control is None
     refuse_first(
         (

@@ -76,10 +76,10 @@ def claims_about_people(
     DataFrame
         ``claim`` (``identity``, ``attribute`` with the column, or ``membership``), ``claims`` (their number), ``right``
         (number of right claims, in expectation if the adversary guesses), ``success`` (``right`` / ``claims``),
-        ``baseline`` (success without the person in the file: a guess among all people, the claims about the control, or
-        1/2), ``advantage`` (success less baseline) with its 95 % interval ``lower`` to ``upper`` (Newcombe 1998, from
-        Wilson intervals), ``adversary_payoff`` (per claim, in currency units, of the adversary who gains most) and
-        ``pays`` (whether it is above 0).
+        ``baseline`` (success without the person in the file: a guess among all people or, if the adversary looks
+        people up, among all rows; the claims about the control; or 1/2), ``advantage`` (success less baseline) with its
+        95 % interval ``lower`` to ``upper`` (Newcombe 1998, from Wilson intervals), ``adversary_payoff`` (per claim, in
+        currency units, of the adversary who gains most) and ``pays`` (whether it is above 0).
 
     Raises
     ------
@@ -92,8 +92,10 @@ def claims_about_people(
     rows, n = np.column_stack([each.number for each in columns]).astype(np.int32), len(tested.members)
     found = []
     if played is not None:
-        attacked, among = played.attacked, study.linked_population.total
-        among = min(among, len(rows)) if study.scenario.looks_up else among
+        attacked = played.attacked
+        among = study.linked_population.total
+        if study.scenario.looks_up:
+            among = min(among, len(rows))
         right = played.success_probability[attacked].sum()
         found.append(_assessed(study, "identity", attacked.sum(), right, 1.0 / among))
     for name in sensitive:

@@ -739,8 +739,8 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
     """
     measures, policy, strategies = dict[str, float](), policy_named(name), equilibrium.strategies
     if study.scenario.looks_up:
-        found, measures = equilibrium, {"utility_price": np.nan, "exposed_by_record": np.nan}
-        paid = paid_in(study, name, Choice(strategies, found.solver, found.evaluated, found.exact))
+        measures = {"utility_price": np.nan, "exposed_by_record": np.nan}
+        paid = paid_in(study, name, Choice(strategies, equilibrium.solver, equilibrium.evaluated, equilibrium.exact))
         if isinstance(policy, SolvedPolicy) and not policy.is_rule:
             before = evaluate(paid, study.solve_by_record(policy))
             utility, after = (np.average(each.utility, weights=study.weights) for each in (before, equilibrium))

@@ -78,10 +78,10 @@ class PerturbationLinker:
         """Return the linker of a release; all records that are not withheld have the same strategy."""
         released = np.flatnonzero(strategies != WITHHELD)
         labels, models, match = self._of_strategy(int(strategies.max(initial=0)))
-        labels, sizes = labels[released], match.size[released]
+        sizes = match.size[released]
         if self._direction != "record":
             persons = self._space.lattice.codes[released]
-            by_person = match_rows(persons, labels, models, match.total[released]).size
+            by_person = match_rows(persons, labels[released], models, match.total[released]).size
             sizes = by_person if self._direction == "person" else np.minimum(sizes, by_person)
         return FixedLinkage(Linkage(sizes, sizes, by_chance=True), released)
 
@@ -90,8 +90,8 @@ class PerturbationLinker:
 
         The posterior probability already takes into account how many people each record fits.
         """
-        sizes, released = np.ones(len(strategies)), np.flatnonzero(strategies != WITHHELD)
-        sizes[released] = self.with_strategies(strategies).linkage.group_sizes
+        sizes = np.ones(len(strategies))
+        sizes[strategies != WITHHELD] = self.with_strategies(strategies).linkage.group_sizes
         return sizes
 
     def _matched(self, strategy: int) -> tuple[Codes, list[Floats], Match]:
@@ -158,12 +158,14 @@ class PerturbationPolicy(SolvedPolicy):
         payouts: dict[int, float] = {}
 
         def kept_and_payoff(strategy: int) -> tuple[NDArray[np.bool_], Floats]:
-            kept, payoff = np.ones(study.n_subjects, dtype=np.bool_), np.zeros(study.n_subjects)
+            kept = np.ones(study.n_subjects, dtype=np.bool_)
+            payoff = np.zeros(study.n_subjects)
             # A record without which the others are easier to find may have been withheld.
             while kept.any() and np.sum(~kept) <= most:
                 rows = np.flatnonzero(kept)
                 outcome = played.with_strategies(np.where(kept, strategy, WITHHELD)).outcome(strategy, rows)
-                payoff[rows], tie = outcome.publisher_payoff, played.tie(rows)
+                payoff[rows] = outcome.publisher_payoff
+                tie = played.tie(rows)
                 pays = (
                     ~outcome.response.invited & (payoff[rows] >= -tie) if self.forbids_attacks else payoff[rows] > tie
                 )
