@@ -6,15 +6,19 @@ import itertools
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from scipy.sparse.csgraph import connected_components
@@ -41,19 +45,22 @@ _MANY = 50
 # The axis ends at the smallest number of people at which every policy reaches this cumulative probability.
 _ALMOST_ALL = 0.999
 _EXPOSED = "exposed"
-# Panels of figures of rounds and of figures of releases: column, title and axis label.
+_BAR = "#D9D9D9"
+# Columns of figures of rounds and of figures of releases: column, title and axis label.
 _PANELS = (
     (PUBLISHER_PAYOFF.column, "Publisher's payoff", style.UNIT),
-    (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", style.UNIT),
+    (ADVERSARY_PAYOFF.column, "All adversaries' payoff", style.UNIT),
     (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
-    (RISK.column, RISK.label, "share of records re-identified"),
+    (RISK.column, RISK.label, "share of records"),
 )
 _PANELS_OF_WAVES = (
     (PUBLISHER_PAYOFF.column, "Publisher's payoff", style.UNIT),
     (_EXPOSED, "Exposed so far", "share of data subjects"),
     (PARTICIPATION.column, "In the release", "share of data subjects"),
-    (RISK.column, RISK.label, "records re-identified, share"),
+    (RISK.column, RISK.label, "share of records"),
 )
+# Characters of a policy's name on one line beside a row of panels.
+_NAME_WIDTH = 11
 # Axis labels of the map of risk against utility loss, by measure, and whether the loss is the measure's complement.
 _LOSSES = {
     "interval_overlap": ("Utility loss: 1 \N{MINUS SIGN} mean overlap of the coefficients' 95% intervals", True),
@@ -211,11 +218,11 @@ def _drawn_steps(steps: Mapping[str, tuple[list[float], list[float]]], **labels:
 
 
 def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
-    """Draw four panels over the rounds or waves, with one line per policy.
+    """Draw outcomes over the rounds or waves, with a row of panels per policy and a column per measure.
 
-    Over rounds, the panels show payoffs, participation and risk. Over waves, exposure replaces the adversaries' payoff:
-    the share of data subjects whose record may have been attacked in this or an earlier release (the cumulative sum of
-    ``newly_exposed``). Values are means over draws.
+    Over rounds, the measures are payoffs, participation and risk. Over waves, exposure replaces the adversaries'
+    payoff: the share of data subjects whose record may have been attacked in this or an earlier release (the cumulative
+    sum of ``newly_exposed``). A measure that is constant over all rounds and policies is left out, unless all are.
 
     Parameters
     ----------
@@ -223,25 +230,48 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
         One row per draw, policy and round, with columns ``policy``, ``round``, ``publisher_payoff``,
         ``adversary_payoff``, ``participation`` and ``risk``; for waves also ``draw``, ``wave`` (the label of the round)
         and ``newly_exposed``. Rounds are waves if there is a column ``wave``.
+
+    Returns
+    -------
+    Figure
+        Bars are means over draws of the row's policy, grey steps the means of the others. If draws differ, whiskers
+        extend from their 5th to their 95th percentile.
     """
-    waves, panels = "wave" in rounds, _PANELS
+    waves, every = "wave" in rounds, _PANELS
     if waves:
         exposed = rounds.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
-        rounds, panels = rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES
-    means = rounds.groupby(["policy", "round"], sort=False, observed=True)[[column for column, _, _ in panels]].mean()
-    means, look = means.reset_index(), style.ordered_looks(rounds["policy"])
-    figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
-    named = rounds.drop_duplicates("round").sort_values("round")
-    for axes, (column, title, unit), letter in zip(itertools.chain(*grid), panels, "abcd", strict=True):
-        style.draw_lines(axes, means, "round", column, look)
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        if column in (PARTICIPATION.column, RISK.column):
-            axes.set_ylim(0, 1.04 if column == PARTICIPATION.column else None)
-        x = ("wave" if waves else "round") if axes in grid[-1] else ""
-        style.label_axes(axes, title=f"({letter}) {title}", x=x, y=unit, numbers="y")
-        if waves:
-            axes.set_xticks(named["round"], named["wave"])
-    style.legend_below(figure, axes.get_lines())
+        rounds, every = rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES
+    draws = rounds.groupby(["policy", "round"], observed=True)[[column for column, _, _ in every]]
+    means, low, high = draws.mean(), draws.quantile(0.05), draws.quantile(0.95)
+    panels = [panel for panel in every if np.ptp(means[panel[0]]) > 0] or every
+    look, named = style.ordered_looks(rounds["policy"]), rounds.drop_duplicates("round").sort_values("round")
+    edges = np.append(named["round"] - 0.5, named["round"].max() + 0.5)
+    figure, grid = style.new_figure(len(look), len(panels), panel=(2.2, 1.15), sharex=True, sharey="col")
+    for row, (policy, own) in zip(grid, look.items(), strict=True):
+        for axes, (column, title, unit) in zip(row, panels, strict=True):
+            bars = means[column].loc[policy]
+            axes.stairs(bars, edges, fill=True, color=own.colour, alpha=0.35)
+            axes.stairs(bars, edges, baseline=None, color=own.colour, linewidth=1.8)
+            for other in (name for name in look if name != policy):
+                axes.stairs(means[column].loc[other], edges, baseline=None, color=GREY, linewidth=0.8)
+            ends = np.abs([bars - low[column].loc[policy], high[column].loc[policy] - bars])
+            if ends.any():
+                axes.errorbar(bars.index, bars, ends, fmt="none", ecolor=BLACK, elinewidth=0.8, capsize=1.5)
+            style.zero_line(axes)
+            heading = f"{title}\n({unit})" if row is grid[0] else ""
+            x = ("Wave" if waves else "Round") if row is grid[-1] else ""
+            style.label_axes(axes, title=heading, x=x, numbers="y")
+            axes.locator_params("y", nbins=4)
+            if waves:
+                axes.set_xticks(named["round"], named["wave"])
+            else:
+                axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        style.label_axes(row[0], y=textwrap.fill(style.policy_name(policy), _NAME_WIDTH))
+    handles: list[Artist] = [Patch(facecolor=_BAR, edgecolor=BLACK, label="policy of the row")]
+    handles.append(Line2D([], [], color=GREY, linewidth=0.8, label="other policies"))
+    if (low < high).to_numpy().any():
+        handles.append(Line2D([], [], color=BLACK, linewidth=0.8, label="9 of 10 draws"))
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -348,12 +378,19 @@ _MOST_LINES = 6
 _FILES = (".csv", ".csv.gz", ".parquet", ".toml")
 # Maximum number of figures, one for each combination of the sweep's other values.
 _MOST_FIGURES = 6
-# Index drawn as a bar, and the index that is marked on it.
-_BARS = {
-    "total": ("total (bar) and first-order (mark)", "first-order"),
-    "mu_star": ("mu* (bar) and sigma (mark)", "sigma"),
+# Axis label of sensitivity indices, and the name of each index that is drawn.
+_INDICES = {
+    "total": ("Sobol index", {"total": "total", "first-order": "first-order"}),
+    "mu_star": ("Elementary effects", {"mu_star": "mu*", "sigma": "sigma"}),
 }
+_MARKS: tuple[dict[str, Any], ...] = (
+    {"color": BLUE, "marker": "o", "markersize": 5},
+    {"color": VERMILION, "marker": "s", "markersize": 4.5, "markerfacecolor": "white"},
+)
 _COLUMNS = 3
+# Number of columns of a heat map up to which its cells contain numbers, and most numbers on its axes.
+_MOST_WRITTEN = 8
+_QUARTILES = [0, 0.25, 0.5, 0.75, 1]
 # A switch point has a label unless it is within this share of the axis of the previous label.
 _APART = 0.1
 # Height of a row and width of a column of cross-play, inches.
@@ -495,7 +532,7 @@ def _maps(swept: Swept) -> Iterator[Figure]:
         y, x = sorted((y, x))
     grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False, observed=True)
     for values, rows in itertools.islice(grouped, _MOST_FIGURES):
-        title = ", ".join((style.policy_name(str(values[0])), *(_value_words(value) for value in values[1:])))
+        title = ", ".join((style.policy_name(str(values[0])), *map(_value_words, values[1:])))
         if len(rows) == rows[x].nunique() * rows[y].nunique():
             maps = rows[[*_MAPPED, x, y]].rename(columns=names)
             yield parameter_maps(maps, case, axes=(names[y], names[x]), title=title)
@@ -544,10 +581,8 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     return figure
 
 
-def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
-    """Draw the sensitivity indices of every output, with a bar per policy.
-
-    Each output has one panel, in which the parameters are side by side.
+def sensitivity_dots(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
+    """Draw the sensitivity indices of every output, with a row of panels per policy and a column per output.
 
     Parameters
     ----------
@@ -556,34 +591,39 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
         ``parameter``, with ``value`` and its interval, ``low`` and ``high``. Indices of pairs of parameters (``other``
         is not empty) and missing indices are not drawn.
     measures : mapping of str to Measure
-        Measure of each output, by column name; it gives the title of the panel.
+        Measure of each output, by column name; it gives the title of the column.
 
     Returns
     -------
     Figure
-        Bars are total indices and marks first-order indices (Sobol), or bars are mu* and marks sigma (Morris), with the
-        intervals of the bars.
+        Dots are total indices, squares first-order indices (Sobol), or mu* and sigma (Morris), each with its interval.
+        Sobol indices have the same axis in all panels.
     """
     table = indices[(indices["other"] == "") & indices["value"].notna()]
     bar = "total" if (table["index"] == "total").any() else "mu_star"
-    title, mark = _BARS[bar]
-    outputs, parameters = table["output"].unique(), table["parameter"].unique()
-    look = style.ordered_looks(table["policy"])
-    figure, every = style.panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
-    style.headline(figure, title, fontsize=10)
-    width = 0.8 / len(look)
-    by_bar = table.set_index(["output", "policy", "index", "parameter"])[["value", "low", "high"]].astype(np.float64)
-    for output, axes in zip(outputs, every, strict=True):
-        for place, (policy, own) in enumerate(look.items()):
-            at = np.arange(len(parameters)) + (place - (len(look) - 1) / 2) * width
-            bars, marks = (by_bar.reindex([(output, policy, of, name) for name in parameters]) for of in (bar, mark))
-            spread = np.abs(bars[["low", "high"]].to_numpy().T - bars["value"].to_numpy())
-            axes.bar(at, bars["value"], width * 0.9, color=own.colour, alpha=0.6, label=style.policy_name(policy))
-            axes.errorbar(at, bars["value"], yerr=np.nan_to_num(spread), fmt="none", ecolor=GREY, elinewidth=0.8)
-            axes.plot(at, marks["value"], linestyle="none", marker=own.marker, color=own.colour, markersize=4)
-        axes.set_xticks(range(len(parameters)), [style.key_words(name) for name in parameters], fontsize=9)
-        style.label_axes(axes, title=measures[output].label, numbers="y")
-    style.legend_below(figure, style.patches(look, alpha=0.6), columns=2 if len(outputs) == 1 else 4)
+    title, names = _INDICES[bar]
+    outputs, parameters = table["output"].unique(), list(table["parameter"].unique())
+    policies = style.ordered_policies(table["policy"])
+    sharex: bool | Literal["col"] = True if bar == "total" else "col"
+    # The first panel has the names of parameters and of its policy beside it.
+    panel = (1.6 + 1.4 / len(outputs), max(1.1, 0.55 + 0.24 * len(parameters)))
+    figure, grid = style.new_figure(len(policies), len(outputs), panel=panel, sharex=sharex, sharey=True)
+    found = table.set_index(["output", "policy", "index", "parameter"])[["value", "low", "high"]].astype(np.float64)
+    for row, policy in zip(grid, policies, strict=True):
+        for axes, output in zip(row, outputs, strict=True):
+            axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
+            for (index, label), own, shift in zip(names.items(), _MARKS, (-0.15, 0.15), strict=True):
+                here = found.reindex([(output, policy, index, name) for name in parameters])
+                ends = np.nan_to_num(np.abs(here[["low", "high"]].to_numpy().T - here["value"].to_numpy()))
+                at = np.arange(len(parameters)) + shift
+                axes.errorbar(here["value"], at, xerr=ends, label=label, linestyle="none", elinewidth=1, **own)
+            heading = textwrap.fill(measures[output].label, 22) if row is grid[0] else ""
+            style.label_axes(axes, title=heading, x=title if row is grid[-1] else "", numbers="x")
+            axes.locator_params("x", nbins=3)
+        row[0].set_yticks(range(len(parameters)), [style.key_words(name) for name in parameters], fontsize=9)
+        row[0].set_ylim(len(parameters) - 0.5, -0.5)
+        style.label_axes(row[0], y=textwrap.fill(style.policy_name(policy), _NAME_WIDTH))
+    style.legend_below(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 
@@ -619,8 +659,8 @@ def tornado_bars(table: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure
     return figure
 
 
-def regret_curves(regrets: pd.DataFrame) -> Figure:
-    """Draw the distribution of payoff and regret over the points, by policy.
+def regret_ranges(regrets: pd.DataFrame) -> Figure:
+    """Draw the range of payoff and regret over the points, with a row per policy.
 
     Parameters
     ----------
@@ -631,19 +671,28 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Two panels, payoff and regret: the share of points (y) with at most the value (x), one line per policy.
+        Two panels, payoff and regret: a thin line from the smallest to the largest value, a thick line between the
+        quartiles, and a mark at the median. The worst value, the smallest payoff or the largest regret, is written.
     """
     table = regrets[regrets["regret"].notna()]
     look = style.ordered_looks(table["policy"])
-    figure, [row] = style.new_figure(1, 2, panel=(4.4, 3.0))
-    labels = ("publisher_payoff", "Payoff", "Share of points at or below"), ("regret", "Regret", "")
-    for axes, (column, name, label) in zip(row, labels, strict=True):
-        for policy, own in look.items():
-            values = table.loc[table["policy"] == policy, column].to_numpy()
-            style.draw_shares(axes, values, own, style.policy_name(policy))
-        axes.set_ylim(0, 1.02)
-        style.label_axes(axes, x=f"{name} ({style.UNIT})", y=label, numbers="x")
-    style.legend_below(figure, axes.get_lines())
+    figure, [row] = style.new_figure(1, 2, panel=(4.4, 0.7 + 0.27 * len(look)), sharey=True)
+    panels = ("publisher_payoff", "Payoff", "smallest", 0), ("regret", "Regret", "largest", -1)
+    for axes, (column, name, worst, end) in zip(row, panels, strict=True):
+        for place, (policy, own) in enumerate(look.items()):
+            least, first, median, third, most = ends = table.loc[table["policy"] == policy, column].quantile(_QUARTILES)
+            axes.plot([least, most], [place, place], color=own.colour, linewidth=1)
+            axes.plot([first, third], [place, place], color=own.colour, linewidth=5, solid_capstyle="butt")
+            axes.plot(median, place, marker="o", markersize=5, color=own.colour, markerfacecolor="white")
+            beside: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
+            style.write_at(axes, style.money_text(ends.iloc[end]), (1.16, place), (0, 0), **beside)
+        style.write_at(axes, worst, (1.16, -0.8), (0, 0), **beside)
+        style.label_axes(axes, x=f"{name} ({style.UNIT})", numbers="x")
+    row[0].set_yticks(range(len(look)), map(style.policy_name, look), parse_math=False)
+    row[0].set_ylim(len(look) - 0.5, -0.5)
+    ranges = Line2D([], [], color=BLACK, linewidth=1, label="smallest to largest")
+    middle = Line2D([], [], color=BLACK, linewidth=5, marker="o", markerfacecolor="white", label="quartiles and median")
+    style.legend_below(figure, [ranges, middle])
     return figure
 
 
@@ -661,28 +710,62 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     Returns
     -------
     Figure
-        One panel per believed value, over the true value; then one panel per true value, over the believed value. A
-        panel whose x values are all equal is omitted. A vertical line marks where both agree. Only the first six of
-        all panels are drawn.
+        For a grid of true and believed values, one panel per policy; see `_belief_maps`. Otherwise, one panel per
+        believed value, over the true value; then one panel per true value, over the believed value. A panel whose x
+        values are all equal is omitted. A vertical line marks where both agree. Only the first six of all panels are
+        drawn.
     """
     curves = curves.drop_duplicates()
-    name = str(curves["key"].iloc[0])
+    name, number = str(curves["key"].iloc[0]), {x: curves[x].nunique() for x in ("true", "believed")}
     words, look = style.key_words(name), style.ordered_looks(curves["policy"])
+    labels = {x: style.with_unit(f"{x.capitalize()} {words}", name) for x in number}
+    if min(number.values()) > 1 and len(curves) == number["true"] * number["believed"] * len(look):
+        return _belief_maps(curves, list(look), labels, payoff)
     drawn = [
         (f"{style.sentence(words)} {verb} {value:.6g}", x, fixed, rows)
         for x, fixed, verb in (("true", "believed", "believed to be"), ("believed", "true", "is"))
         for value, rows in curves.groupby(fixed, observed=True)
         if rows[x].min() < rows[x].max()
     ]
-    # A grid of beliefs and truths has too many panels; draw the first few.
     drawn = drawn[: 2 * _COLUMNS] or [(style.sentence(words), "true", "believed", curves)]
-    figure, every = style.panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
+    figure, every = style.panels(len(drawn), 2, panel=(4.2, 3.0))
     for (title, x, fixed, rows), axes in zip(drawn, every, strict=True):
-        handles = style.draw_lines(axes, rows, x, payoff.column, look, marker=None)
+        handles = style.draw_lines(axes, rows, x, payoff.column, look)
         axes.axvline(rows[fixed].iloc[0], color=GREY, linewidth=0.8, zorder=0.5)
-        label = style.with_unit(f"{x.capitalize()} {words}", name)
-        style.label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({style.UNIT})", numbers="xy")
+        style.label_axes(axes, title=title, x=labels[x], y=f"{payoff.label}\n({style.UNIT})", numbers="xy")
     style.legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
+    return figure
+
+
+def _belief_maps(curves: pd.DataFrame, policies: list[str], labels: Mapping[str, str], payoff: Measure) -> Figure:
+    """Draw a heat map per policy of the payoff by true (x) and believed value (y).
+
+    Cells in which both values agree have a frame. The payoff is written in each cell, if there are at most eight true
+    values. All panels have the same colours; for `curves` and `payoff`, see `belief_curves`. `labels` are those of the
+    columns ``true`` and ``believed``.
+    """
+    true, believed = (np.unique(curves[column]) for column in labels)
+    height = max(1.1, 0.4 + _ROW * len(believed))
+    figure, every = style.new_figure(len(policies), 1, panel=(5.4, height), sharex=True)
+    colours, (low, high) = _signed_colours(curves[payoff.column])
+    for (axes,), policy in zip(every, policies, strict=True):
+        own = curves[curves["policy"] == policy].pivot(index="believed", columns="true", values=payoff.column)
+        image = axes.imshow(own, colours, vmin=low, vmax=high, aspect="auto", origin="lower")
+        if len(true) <= _MOST_WRITTEN:
+            _write_cells(axes, image, own, payoff)
+        for row, column in np.argwhere(believed[:, None] == true).tolist():
+            corner = column - 0.5, row - 0.5
+            axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=BLACK, linewidth=2, clip_on=False))
+        for axis, values in ((axes.xaxis, true), (axes.yaxis, believed)):
+            shown = np.arange(0, len(values), -(-len(values) // _MOST_WRITTEN))
+            axis.set_ticks(shown, map(style.number_text, values[shown]))
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        style.label_axes(axes, title=style.policy_name(policy), y=textwrap.fill(labels["believed"], 16))
+    style.label_axes(axes, x=labels["true"])
+    _colour_bar(figure, [axes for (axes,) in every], image, f"{payoff.label} ({style.UNIT})", fraction=0.04, pad=0.02)
+    frame = Patch(facecolor="white", edgecolor=BLACK, linewidth=2, label="belief is right")
+    style.legend_below(figure, [frame])
     return figure
 
 
@@ -800,23 +883,32 @@ def parameter_maps(
     -------
     Figure
         Four maps: generalization intensity, share attacked, publisher's payoff and adversary's payoff. Each axis is
-        logarithmic if its values are spaced by a factor; larger values are brighter.
+        logarithmic if its values are spaced by a factor. More generalization and more attacks are darker; a single
+        record is either attacked or not. Payoffs of both signs have colours that are neutral at 0.
     """
     y, x = axes
-    figure, grid = style.new_figure(2, 2, panel=(4.6, 3.5))
+    figure, grid = style.new_figure(2, 2, panel=(4.4, 3.1), sharex=True, sharey=True)
     style.headline(figure, title)
     # Round up to tenths, so that averages far below 1 are distinguishable.
-    brightest = min(1.0, max(0.1, float(np.ceil(10 * maps[GENERALIZATION_INTENSITY.column].max())) / 10))
-    panels: list[tuple[Measure, str, str, str, float | None]] = [
-        (GENERALIZATION_INTENSITY, "Publisher's strategy", GENERALIZATION_INTENSITY.label, "gray", brightest),
-        (SHARE_ATTACKED, "Adversary's strategy", f"{SHARE_ATTACKED.label} (share)", "gray", 1.0),
-        *((measure, measure.label, style.UNIT, "cividis", None) for measure in _PLAYERS),
+    darkest = min(1.0, max(0.1, float(np.ceil(10 * maps[GENERALIZATION_INTENSITY.column].max())) / 10))
+    attacks: tuple[Any, ...] = "Oranges", (0.0, 1.0), f"{SHARE_ATTACKED.label} (share)"
+    if is_binary := maps[SHARE_ATTACKED.column].isin([0, 1]).all():
+        attacks = ListedColormap(["white", VERMILION]), (-0.5, 1.5), ""
+    panels: list[tuple[Any, ...]] = [
+        (GENERALIZATION_INTENSITY, "Publisher's strategy", "Greys", (0.0, darkest), GENERALIZATION_INTENSITY.label),
+        (SHARE_ATTACKED, "Adversary's strategy", *attacks),
+        *((measure, measure.label, *_signed_colours(maps[measure.column]), style.UNIT) for measure in _PLAYERS),
     ]
-    for place, letter, (measure, name, unit, colours, top) in zip(itertools.chain(*grid), "abcd", panels, strict=True):
+    for place, letter, (measure, name, *colours, unit) in zip(itertools.chain(*grid), "abcd", panels, strict=True):
         surface = maps.pivot(index=y, columns=x, values=measure.column)
-        limits = (0.0, top) if top else (float(surface.to_numpy().min()), float(surface.to_numpy().max()))
-        _colour_bar(figure, place, _draw_cells(place, surface, colours, limits), unit)
-        style.label_axes(place, title=f"({letter}) {name}", x=style.parameter_label(x), y=style.parameter_label(y))
+        bar = _colour_bar(figure, place, _draw_cells(place, surface, *colours), unit)
+        if measure is SHARE_ATTACKED and is_binary:
+            bar.set_ticks([0, 1], labels=["not attacked", "attacked"])
+        labels = (
+            style.parameter_label(x) if place in grid[-1] else "",
+            style.parameter_label(y) if place in (grid[0][0], grid[1][0]) else "",
+        )
+        style.label_axes(place, title=f"({letter}) {name}", x=labels[0], y=labels[1])
         if case is not None:
             # Black with a white rim is visible on black, white and grey.
             rim = [withStroke(linewidth=5, foreground="white")]
@@ -897,14 +989,8 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
         (left, payoff, Normalize(-largest, largest), "PuOr", PUBLISHER_PAYOFF, "(a) Defender's payoff", style.UNIT),
         (right, risk, spread, "cividis", RISK, f"(b) {RISK.label}", "probability"),
     ):
-        numbers = table.to_numpy()
-        image = axes.imshow(numbers, cmap=colours, norm=scale, aspect="auto")
-        for row, column in np.argwhere(table.notna().to_numpy()).tolist():
-            bright = float(np.dot(image.to_rgba(numbers[row, column])[:3], _LUMINANCE)) > 0.5
-            text = measure.format.format(numbers[row, column])
-            text = (text if text.strip("-0.,") else text.lstrip("-")).replace("-", "\N{MINUS SIGN}")
-            centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
-            axes.text(column, row, text, **centred, color="black" if bright else "white")
+        image = axes.imshow(table, cmap=colours, norm=scale, aspect="auto")
+        _write_cells(axes, image, table, measure)
         axes.set_xticks(np.arange(columns), table.columns, rotation=30, ha="right", rotation_mode="anchor")
         axes.set_yticks(np.arange(rows), table.index if axes is left else [""] * rows)
         axes.spines[:].set_visible(False)
@@ -950,7 +1036,32 @@ def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limi
     return mesh
 
 
-def _colour_bar(figure: Figure, axes: Axes, drawn: Any, unit: str = "", **more: Any) -> None:
+def _write_cells(axes: Axes, image: AxesImage, table: pd.DataFrame, measure: Measure) -> None:
+    """Write the numbers of a table into the cells of its image, in the format of a measure.
+
+    Missing cells stay empty.
+    """
+    numbers = table.to_numpy()
+    for row, column in np.argwhere(table.notna().to_numpy()).tolist():
+        bright = float(np.dot(image.to_rgba(numbers[row, column])[:3], _LUMINANCE)) > 0.5
+        text = measure.format.format(numbers[row, column])
+        text = (text if text.strip("-0.,") else text.lstrip("-")).replace("-", "\N{MINUS SIGN}")
+        centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
+        axes.text(column, row, text, **centred, color="black" if bright else "white")
+
+
+def _signed_colours(payoffs: pd.Series[float]) -> tuple[str, tuple[float, float]]:
+    """Return a colour map for payoffs and the payoffs of its first and last colour.
+
+    Payoffs of both signs have a map that is neutral at 0 and symmetric around it, others a sequential map.
+    """
+    low, high = float(payoffs.min()), float(payoffs.max())
+    largest = max(-low, high)
+    return ("PuOr", (-largest, largest)) if low < 0 < high else ("cividis", (low, high))
+
+
+def _colour_bar(figure: Figure, axes: Axes | list[Axes], drawn: Any, unit: str = "", **more: Any) -> Colorbar:
     bar = figure.colorbar(drawn, ax=axes, **more)
     bar.ax.tick_params(labelsize=9)
     style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, LogNorm) else "y")
+    return bar

@@ -291,11 +291,11 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
     tables = {name: table for name, table in result.tables.items() if len(table)}
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
-        yield "sensitivity", studies.sensitivity_bars(tables["sensitivity"], measures)
+        yield "sensitivity", studies.sensitivity_dots(tables["sensitivity"], measures)
     if "tornado" in tables and tables["tornado"]["swing"].notna().any():
         yield "tornado", studies.tornado_bars(tables["tornado"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():
-        yield "regrets", studies.regret_curves(tables["regrets"])
+        yield "regrets", studies.regret_ranges(tables["regrets"])
     if "belief_curves" in tables:
         for number, (_, rows) in enumerate(tables["belief_curves"].groupby("key", sort=False, observed=True), start=1):
             own = rows.dropna(subset=["error", "publisher_payoff"])

@@ -195,8 +195,23 @@ def test_maps_hold_the_grid_whatever_the_order_of_rows() -> None:
         np.testing.assert_allclose(corners[:, 0, 1], [0, 250, 750, 1250, 1750])
         np.testing.assert_allclose(corners[0, :, 0], 10 ** np.arange(0.5, 6))
         assert (mesh.axes.get_xscale(), mesh.axes.get_yscale()) == ("log", "linear")
-        assert mesh.axes.get_xlabel() == "Publisher's loss, L (per record)"
-        assert mesh.axes.get_ylabel() == "Publisher's benefit, V (per record)"
+    # All panels have the same axes, which are labelled at the left and below.
+    assert mesh.axes.get_xlabel() == "Publisher's loss, L (per record)"
+    assert figure.axes[0].get_ylabel() == "Publisher's benefit, V (per record)"
+
+
+def test_attacks_of_one_record_are_two_categories_and_payoffs_of_both_signs_are_neutral_at_zero() -> None:
+    table = maps_table()
+    attacked = (table["share_attacked"] > 0).astype(float)
+    table = table.assign(share_attacked=attacked, publisher_payoff=table["publisher_payoff"] - 2000)
+    mesh = meshes(parameter_maps(table, axes=("benefit", "loss"), title=""))[1]
+    assert mesh.cmap.N == 2
+    colours = np.unique(mesh.to_rgba(mesh.get_array()).reshape(-1, 4), axis=0)
+    assert len(colours) == 2
+    signed = meshes(
+        parameter_maps(table.assign(publisher_payoff=np.arange(20.0) - 5), axes=("benefit", "loss"), title="")
+    )
+    assert signed[2].get_clim() == (-14, 14)
 
 
 # ----------------------------------------------------------------------------------------- Figs. 11 and 12

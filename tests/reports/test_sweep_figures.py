@@ -64,7 +64,7 @@ def test_a_second_key_with_few_values_makes_lines_and_with_many_a_map(town):
     assert list(drawn) == ["sweep-map-1", "sweep-map-2"]
     figure = drawn["sweep-map-1"]
     assert figure.get_suptitle() == "Basic game"
-    assert figure.axes[0].get_xlabel().startswith("Adversary's cost")
+    assert figure.axes[2].get_xlabel().startswith("Adversary's cost")
     assert figure.axes[0].get_ylabel().startswith("Publisher's loss")
     basic = result.runs[result.runs["policy"] == "basic"].sort_values([LOSS, COST])
     surface = figure.axes[2].collections[0].get_array()

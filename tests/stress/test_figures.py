@@ -1,10 +1,13 @@
 """Figures of a stress test: positions of the data, and refused tables."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
+from layout import misplaced
 
 from reidsim.engine.stress.run import StressResult
-from reidsim.figures.studies import belief_curves, policy_map, sensitivity_bars, tornado_bars
+from reidsim.figures.studies import belief_curves, policy_map, regret_ranges, sensitivity_dots, tornado_bars
 from reidsim.games.outcomes import RISK
 from reidsim.reports.python import figures_of
 
@@ -41,12 +44,29 @@ CHART = pd.DataFrame(
 )
 
 
-def test_bars_are_as_high_as_total_indices_and_marks_are_at_first_order():
-    axes = sensitivity_bars(INDICES, MEASURES).axes[0]
-    heights = [[bar.get_height() for bar in group] for group in axes.containers if hasattr(group, "patches")]
-    assert heights == [[0.7, 0.4], [0.2, 0.9]]
-    marks = [line.get_ydata().tolist() for line in axes.lines if line.get_marker() not in ("None", "_")]
-    assert marks == [[0.6, 0.3], [0.1, 0.8]]
+def test_dots_of_a_policy_are_at_total_indices_and_squares_at_first_order():
+    figure = sensitivity_dots(INDICES, MEASURES)
+    assert misplaced(figure) == []
+    places = {}
+    for axes, policy in zip(figure.axes, ("basic", "no-attack"), strict=True):
+        for group in axes.containers:
+            (dots, _, (interval,)) = group
+            places[policy, group.get_label()] = dots.get_xdata().tolist()
+            assert [segment[:, 0].tolist() for segment in interval.get_segments()] == [[0, 1], [0, 1]]
+    for (policy, index), values in places.items():
+        rows = INDICES[(INDICES["policy"] == policy) & (INDICES["index"] == index)]
+        assert values == rows["value"].tolist()
+    assert len(places) == 4
+
+
+def test_ranges_of_regret_reach_from_the_smallest_to_the_largest_and_the_worst_is_written():
+    table = pd.DataFrame({"policy": "basic", "publisher_payoff": [5.0, 1.0, 9.0], "regret": [4.0, 8.25, 0.0]})
+    figure = regret_ranges(pd.concat([table, table.assign(policy="no-attack")]))
+    assert misplaced(figure) == []
+    payoff, regret = figure.axes
+    assert [axes.lines[0].get_xdata().tolist() for axes in (payoff, regret)] == [[1, 9], [0, 8.25]]
+    assert payoff.texts[0].get_text() == "1.00"
+    assert regret.texts[0].get_text() == "8.25"
 
 
 def test_tornado_bars_reach_from_the_own_value_to_both_ends_and_the_largest_swing_is_on_top():
@@ -66,6 +86,20 @@ def test_curves_have_a_panel_over_the_truth_and_one_over_the_belief():
     assert over_belief.lines[0].get_xydata().tolist() == [[1, 7], [2, 8], [3, 6]]
     # The point at which the belief is right.
     assert over_truth.lines[1].get_xdata() == [2.0, 2.0]
+
+
+def test_a_grid_of_truths_and_beliefs_has_a_map_per_policy_with_the_payoffs_in_its_cells():
+    grid = pd.DataFrame(itertools.product([1.0, 2.0, 3.0], [2.0, 3.0], ["basic", "no-attack"]))
+    grid = grid.set_axis(["true", "believed", "policy"], axis=1).assign(key="economics.cost")
+    grid["publisher_payoff"] = np.arange(12.0)
+    figure = belief_curves(grid.sample(frac=1, random_state=1))
+    assert misplaced(figure) == []
+    for axes, policy in zip([axes for axes in figure.axes if axes.images], ("basic", "no-attack"), strict=True):
+        own = grid[grid["policy"] == policy].pivot(index="believed", columns="true", values="publisher_payoff")
+        np.testing.assert_array_equal(axes.images[0].get_array(), own)
+        assert [float(text.get_text()) for text in axes.texts] == own.to_numpy().ravel().tolist()
+        # Frames are where the belief is right: true 2 and 3.
+        assert [frame.get_xy() for frame in axes.patches] == [(0.5, -0.5), (1.5, 0.5)]
 
 
 def test_the_map_has_the_best_policy_in_each_cell_and_nothing_where_a_run_failed():
