@@ -25,7 +25,8 @@ def misplaced(figure: Figure) -> list[str]:
         if text.get_visible() and text.get_text().strip() and id(text) not in hidden
     ]
     assert texts
-    boxes = np.array([text.get_window_extent(renderer).extents for text in texts])
+    # The box of an annotation itself would include its line to a point.
+    boxes = np.array([Text.get_window_extent(text, renderer).extents for text in texts])
     low, high = boxes[:, :2], boxes[:, 2:]
     outside = ((low < -SLACK) | (high > np.array(canvas.get_width_height()) + SLACK)).any(axis=1)
     shared = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])

@@ -390,7 +390,6 @@ _MARKS: tuple[dict[str, Any], ...] = (
 _COLUMNS = 3
 # Number of columns of a heat map up to which its cells contain numbers, and most numbers on its axes.
 _MOST_WRITTEN = 8
-_QUARTILES = [0, 0.25, 0.5, 0.75, 1]
 # A switch point has a label unless it is within this share of the axis of the previous label.
 _APART = 0.1
 # Height of a row and width of a column of cross-play, inches.
@@ -677,22 +676,18 @@ def regret_ranges(regrets: pd.DataFrame) -> Figure:
     table = regrets[regrets["regret"].notna()]
     look = style.ordered_looks(table["policy"])
     figure, [row] = style.new_figure(1, 2, panel=(4.4, 0.7 + 0.27 * len(look)), sharey=True)
-    panels = ("publisher_payoff", "Payoff", "smallest", 0), ("regret", "Regret", "largest", -1)
+    panels = ("publisher_payoff", "Payoff", "smallest", np.min), ("regret", "Regret", "largest", np.max)
     for axes, (column, name, worst, end) in zip(row, panels, strict=True):
         for place, (policy, own) in enumerate(look.items()):
-            least, first, median, third, most = ends = table.loc[table["policy"] == policy, column].quantile(_QUARTILES)
-            axes.plot([least, most], [place, place], color=own.colour, linewidth=1)
-            axes.plot([first, third], [place, place], color=own.colour, linewidth=5, solid_capstyle="butt")
-            axes.plot(median, place, marker="o", markersize=5, color=own.colour, markerfacecolor="white")
+            values = table.loc[table["policy"] == policy, column].to_numpy()
+            style.draw_range(axes, values, place, own.colour)
             beside: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
-            style.write_at(axes, style.money_text(ends.iloc[end]), (1.16, place), (0, 0), **beside)
+            style.write_at(axes, style.money_text(end(values)), (1.16, place), (0, 0), **beside)
         style.write_at(axes, worst, (1.16, -0.8), (0, 0), **beside)
         style.label_axes(axes, x=f"{name} ({style.UNIT})", numbers="x")
     row[0].set_yticks(range(len(look)), map(style.policy_name, look), parse_math=False)
     row[0].set_ylim(len(look) - 0.5, -0.5)
-    ranges = Line2D([], [], color=BLACK, linewidth=1, label="smallest to largest")
-    middle = Line2D([], [], color=BLACK, linewidth=5, marker="o", markerfacecolor="white", label="quartiles and median")
-    style.legend_below(figure, [ranges, middle])
+    style.legend_of_ranges(figure, "points")
     return figure
 
 

@@ -38,6 +38,8 @@ UNIT = "per record"
 
 # Resolution of files, for print.
 _DOTS_PER_INCH = 160
+# Least distance between names beside a panel, as a share of the height of a usual panel.
+_APART = 0.075
 # Margin on either side of a legend, inches.
 _LEGEND_EDGE = 0.1
 
@@ -254,13 +256,13 @@ def new_figure(
     return figure, grid
 
 
-def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+def panels(number: int, columns: int, *, panel: tuple[float, float], sharey: bool = False) -> tuple[Figure, list[Axes]]:
     """Return a new figure of `number` panels in at most `columns` columns.
 
-    The second value has the axes of the panels, row by row. `panel` is the width and height of a panel; see
-    `new_figure`.
+    The second value has the axes of the panels, row by row. For `panel`, the width and height of a panel, and `sharey`,
+    see `new_figure`.
     """
-    figure, grid = new_figure(-(-number // columns), min(number, columns), panel=panel)
+    figure, grid = new_figure(-(-number // columns), min(number, columns), panel=panel, sharey=sharey)
     every = [axes for row in grid for axes in row]
     for spare in every[number:]:
         spare.remove()
@@ -306,6 +308,51 @@ def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line
     For the parameters and the result, see `draw_steps`.
     """
     return draw_steps(axes, np.sort(values), np.arange(1, len(values) + 1) / len(values), look, label)
+
+
+def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], look: Mapping[str, Look]) -> None:
+    """Write each policy's name right of the axes, near the last point of its line, with a thin line to it.
+
+    Names keep a distance from each other, so that also the names of lines that coincide are readable. `ends` has the
+    last point of each policy; the y axis is linear, with its final limits.
+    """
+    ordered = sorted(ends, key=lambda policy: ends[policy][1])
+    bottom, top = axes.get_ylim()
+    heights = np.array([(ends[policy][1] - bottom) / (top - bottom) for policy in ordered])
+    steps = _APART * np.arange(len(ordered))
+    # Distances are kept by pushing names upwards, and by pushing them downwards; so they are by the mean of both.
+    up = np.maximum.accumulate(heights - steps) + steps
+    down = np.minimum.accumulate((heights - steps)[::-1])[::-1] + steps
+    for policy, height in zip(ordered, (up + down) / 2, strict=True):
+        line = {
+            "arrowstyle": "-",
+            "color": look[policy].colour,
+            "linewidth": 0.6,
+            "shrinkA": 1,
+            "shrinkB": 3,
+            "relpos": (0, 0.5),
+        }
+        own: dict[str, Any] = {"color": look[policy].colour, "va": "center", "arrowprops": line, "parse_math": False}
+        axes.annotate(policy_name(policy), ends[policy], (1.06, height), textcoords="axes fraction", fontsize=9, **own)
+
+
+def draw_range(axes: Axes, values: Floats, place: float, colour: str) -> None:
+    """Draw a thin line from the smallest to the largest value, a thick one between quartiles, and the median.
+
+    The lines are horizontal, at `place` on the y axis.
+    """
+    least, first, median, third, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    axes.plot([least, most], [place, place], color=colour, linewidth=1)
+    axes.plot([first, third], [place, place], color=colour, linewidth=5, solid_capstyle="butt")
+    axes.plot(median, place, marker="o", markersize=5, color=colour, markerfacecolor="white", clip_on=False)
+
+
+def legend_of_ranges(figure: Figure, values: str) -> None:
+    """Explain `draw_range` below all panels; `values` are the values in words, such as ``"replications"``."""
+    ends = Line2D([], [], color=BLACK, linewidth=1, label=f"smallest to largest of {values}")
+    label = "quartiles and median"
+    middle = Line2D([], [], color=BLACK, linewidth=5, marker="o", markerfacecolor="white", label=label)
+    legend_below(figure, [ends, middle])
 
 
 def write_at(axes: Axes, text: str, place: tuple[float, float], offset: tuple[float, float], **more: Any) -> None:

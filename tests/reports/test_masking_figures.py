@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from layout import misplaced
 
+from reidsim.figures import style
 from reidsim.kinds.masking.figures import (
     effectiveness,
     masking_lines,
@@ -98,34 +99,56 @@ def test_subjects_who_are_attacked_stand_on_the_right_and_those_who_mask_most_on
     assert [label.get_text() for label in centre.get_yticklabels()] == ["age", "state"]
 
 
-def test_fairness_is_drawn_against_usefulness_and_against_privacy():
+def test_fairness_shows_the_range_of_each_measure_over_complete_replications():
     runs = RUNS.assign(
         usefulness=np.linspace(0.1, 0.6, 6), usefulness_fairness=np.linspace(0.5, 1, 6), privacy_fairness=0.9
     )
     runs.loc[5, "usefulness"] = np.nan
     figure = usefulness_and_fairness(runs)
     assert not misplaced(figure)
-    left, right = figure.axes
-    drawn = {name: axes.collections for name, axes in (("left", left), ("right", right))}
-    for rows, marks in zip(
-        (runs[runs["policy"] == policy].dropna() for policy in ("no-protection", "masking")), range(2), strict=True
-    ):
-        np.testing.assert_allclose(drawn["left"][marks].get_offsets(), rows[["usefulness", "usefulness_fairness"]])
-        np.testing.assert_allclose(drawn["right"][marks].get_offsets()[:, 0], 1 - rows["risk"])
+    complete = runs.dropna().assign(privacy=1 - runs["risk"])
+    columns = ("usefulness", "usefulness_fairness", "privacy", "privacy_fairness")
+    for axes, column in zip(figure.axes, columns, strict=True):
+        ranges, medians = axes.lines[::3], axes.lines[2::3]
+        for place, policy in enumerate(("no-protection", "masking")):
+            values = complete.loc[complete["policy"] == policy, column]
+            np.testing.assert_allclose(ranges[place].get_xdata(), [values.min(), values.max()])
+            np.testing.assert_allclose(medians[place].get_xdata(), values.median())
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["No protection", "Masking game"]
 
 
 def test_lines_are_means_of_replications_with_their_deviations():
     lines = pd.DataFrame(
-        {"line": "cost", "value": ["1", "1", "4", "4"], "policy": "masking",
-         "publisher_payoff": [1.0, 3.0, 5.0, 5.0], "risk": [0.0, 0.5, 0.5, 0.5]}
+        {"line": "cost", "value": ["1", "1", "4", "4", "9"], "policy": "masking",
+         "publisher_payoff": [1.0, 3.0, 5.0, 5.0, 6.0], "risk": [0.0, 0.5, 0.5, 0.5, 0.25]}
     )  # fmt: skip
-    for measure, means, deviations in (("publisher_payoff", [2, 5], [1, 0]), ("risk", [0.75, 0.5], [0.25, 0])):
+    for measure, means, deviations in (
+        ("publisher_payoff", [2, 5, 6], [1, 0, 0]),
+        ("risk", [0.75, 0.5, 0.75], [0.25, 0, 0]),
+    ):
         figure = masking_lines(lines, measure)
         assert not misplaced(figure)
         (axes,) = figure.axes
         (bars,) = axes.collections
-        np.testing.assert_allclose(axes.get_lines()[0].get_xydata(), np.column_stack([[1, 4], means]))
+        np.testing.assert_allclose(axes.get_lines()[0].get_xydata(), np.column_stack([[1, 4, 9], means]))
         np.testing.assert_allclose([np.ptp(bar[:, 1]) / 2 for bar in bars.get_segments()], deviations)
+
+
+def test_names_of_lines_that_coincide_stand_apart_beside_their_last_points():
+    values, policies = ["1", "2", "3"], ["masking", "no-attack-masking", "opt-in", "no-protection"]
+    rows = [(value, policy, place // 3) for place, policy in enumerate(policies) for value in values]
+    table = pd.DataFrame(rows, columns=["value", "policy", "publisher_payoff"]).assign(line="cost")
+    figure = masking_lines(pd.concat([table, table.assign(line="loss")]), "publisher_payoff")
+    assert not misplaced(figure)
+    for axes in figure.axes:
+        ends = {text.get_text(): text.xy for text in axes.texts}
+        assert ends == {style.policy_name(policy): (3, place // 3) for place, policy in enumerate(policies)}
+
+
+def test_two_points_have_no_line_between_them():
+    lines = pd.DataFrame({"line": "cost", "value": ["1", "2"], "policy": "masking", "publisher_payoff": [1.0, 3.0]})
+    (axes,) = masking_lines(lines, "publisher_payoff").axes
+    assert axes.get_lines()[0].get_linestyle() == "None"
 
 
 def test_a_search_path_is_drawn_in_its_order_with_who_is_attacked_and_recommended():

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.core.wording import GREY
@@ -45,8 +46,8 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     -------
     Figure
         One heat map per attribute, with one row of cells per policy and one cell per period; grey where nothing is
-        released. All attributes share one colour scale, with one colour per level. The last panel has a bar per period:
-        the records of its table.
+        released. All attributes have one colour per level. The last panel has a bar per period: the records of its
+        table.
     """
     attributes = [column for column in periods.columns if column.startswith(_LEVEL)]
     levels = periods[attributes].apply(pd.to_numeric)
@@ -54,28 +55,30 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     numbers = np.unique(periods["number"])
     highest = int(np.nanmax(levels.to_numpy(), initial=1))
     colours = colormaps["YlGnBu"].resampled(highest + 1).with_extremes(bad=GREY)
-    figure, axes_of = style.panels(len(attributes) + 1, 2, panel=(4.9, 1.3 + _ROW * len(policies)))
+    height = 0.4 + _ROW * len(policies)
+    figure, grid = style.new_figure(len(attributes) + 1, 1, panel=(5.4, height), sharex=True)
     edges, rows = np.append(numbers - 0.5, numbers[-1] + 0.5), np.arange(len(policies))
-    for place, (column, axes) in enumerate(zip(attributes, axes_of, strict=False)):
+    for column, (axes,) in zip(attributes, grid, strict=False):
         cells = levels[column].set_axis([periods["policy"], periods["number"]]).unstack().reindex(policies)[numbers]
         shown, ends = np.ma.masked_invalid(cells.to_numpy()), np.append(rows, len(rows)) - 0.5
-        image = axes.pcolormesh(edges, ends, shown, cmap=colours, vmin=-0.5, vmax=highest + 0.5)
+        axes.pcolormesh(edges, ends, shown, cmap=colours, vmin=-0.5, vmax=highest + 0.5)
         axes.hlines(rows[1:] - 0.5, edges[0], edges[-1], color="white", linewidth=2)
-        names = [style.policy_name(policy) if place % 2 == 0 else "" for policy in policies]
-        axes.set_yticks(rows, names, parse_math=False)
+        axes.set_yticks(rows, map(style.policy_name, policies), parse_math=False)
         axes.invert_yaxis()
-        axes.tick_params(axis="y", length=0)
+        axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        style.label_axes(axes, title=style.sentence(column.removeprefix(_LEVEL)), x="Period")
-    first, last = periods[periods["policy"] == policies[0]], axes_of[-1]
+        style.label_axes(axes, title=style.sentence(column.removeprefix(_LEVEL)))
+    first, [last] = periods[periods["policy"] == policies[0]], grid[-1]
     last.bar(first["number"], first["records"], color=GREY, width=0.9)
     last.set_xlim(edges[0], edges[-1])
-    style.label_axes(last, title="Cases", x="Period", y="Records of the table")
-    for axes in axes_of:
-        axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
-    bar = figure.colorbar(image, ax=axes_of, ticks=np.arange(highest + 1), fraction=0.03, pad=0.02)
-    bar.ax.tick_params(labelsize=9)
-    style.label_axes(bar.ax, y="Level of generalization (0: unchanged)")
+    style.label_axes(last, title="Cases", x="Period", y="Records of\nthe table", numbers="y")
+    last.locator_params("y", nbins=4)
+    last.xaxis.set_major_locator(MaxNLocator(7, integer=True))
+    names = {0: "unchanged"} | {level: f"level {level}" for level in range(1, highest + 1)}
+    handles = [Patch(facecolor=colours(level), edgecolor=GREY, label=name) for level, name in names.items()]
+    if levels.isna().to_numpy().any():
+        handles.append(Patch(color=GREY, label="nothing released"))
+    style.legend_below(figure, handles, columns=len(handles))
     return figure
 
 

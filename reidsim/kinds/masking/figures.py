@@ -23,7 +23,8 @@ from reidsim.releases.lattice import Floats
 from reidsim.scenarios.schema import RECORD_COLUMNS, SweepSection, rows_along, value_labels
 
 _PRIVACY = "privacy (1 \N{MINUS SIGN} risk)"
-_FAIRNESS = [USEFULNESS.column, USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column]
+_FAIRNESS_LABELS = {each.column: each.label for each in (USEFULNESS, USEFULNESS_FAIRNESS, PRIVACY_FAIRNESS)}
+_FAIRNESS = list(_FAIRNESS_LABELS)
 # Figures of lines, and the measure that each shows.
 _LINE_MEASURES = {
     "lines-payoff": SUBJECT_PAYOFF,
@@ -32,7 +33,7 @@ _LINE_MEASURES = {
     "lines-usefulness": USEFULNESS,
     "lines-fairness": USEFULNESS_FAIRNESS,
 }
-_ATTACKED, _BAR = "#F6D5C3", "#4D4D4D"
+_ATTACKED, _BAR, _GRID = "#F6D5C3", "#4D4D4D", "#E6E6E6"
 # Cells of a map: released by subjects who are not attacked or attacked, at an intermediate level, and masked.
 _COLOURS = ("white", _ATTACKED, "#8C8C8C", BLACK)
 # Height of the panel above a map, inches.
@@ -108,7 +109,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
         rows = runs[runs["policy"] == policy]
         _mark(right, rows["utility"], 1 - rows["risk"], policy, clip_on=False, zorder=2)
     right.set(xlim=(-0.03, 1.03), ylim=(min(1 - runs["risk"].max(), 0.9) - 0.03, 1.03))
-    right.grid(color="#E6E6E6", linewidth=0.6)
+    right.grid(color=_GRID, linewidth=0.6)
     right.set_axisbelow(True)
     style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y=f"Mean {_PRIVACY}", numbers="xy")
     style.legend_below(figure, right.collections)
@@ -193,7 +194,7 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
 
 
 def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
-    """Draw fairness against usefulness and against privacy, by policy.
+    """Draw usefulness, privacy and the fairness of both, with a row per policy.
 
     Parameters
     ----------
@@ -204,19 +205,26 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One mark per replication and policy without a missing measure. Left: fairness of usefulness against usefulness.
-        Right: fairness of privacy against mean privacy (1 - risk).
+        One panel per measure, from 0 to 1, with the range over replications. Privacy is 1 - risk.
     """
     complete = runs.dropna(subset=_FAIRNESS)
+    complete = complete.assign(**{_PRIVACY: 1 - complete[RISK.column]})
     policies = style.known_first(complete["policy"], POLICIES)
-    figure, ((left, right),) = style.new_figure(1, 2, panel=(4.4, 3.6))
-    for policy in policies:
-        rows = complete[complete["policy"] == policy]
-        _mark(left, rows[USEFULNESS.column], rows[USEFULNESS_FAIRNESS.column], policy)
-        _mark(right, 1 - rows[RISK.column], rows[PRIVACY_FAIRNESS.column], policy)
-    style.label_axes(left, title="(a) Usefulness", x=USEFULNESS.label, y=USEFULNESS_FAIRNESS.label, numbers="xy")
-    style.label_axes(right, title="(b) Privacy", x=f"Mean {_PRIVACY}", y=PRIVACY_FAIRNESS.label, numbers="xy")
-    style.legend_below(figure, right.collections)
+    usefulness, usefulness_fairness, privacy_fairness = _FAIRNESS
+    figure, [row] = style.new_figure(1, 4, panel=(2.3, 0.7 + 0.27 * len(policies)), sharex=True, sharey=True)
+    for axes, column in zip(row, (usefulness, usefulness_fairness, _PRIVACY, privacy_fairness), strict=True):
+        for place, policy in enumerate(policies):
+            values = complete.loc[complete["policy"] == policy, column].to_numpy()
+            style.draw_range(axes, values, place, _look(policy).colour)
+        axes.grid(axis="y", color=_GRID, linewidth=0.6)
+        title = _FAIRNESS_LABELS.get(column, f"Mean {column}")
+        style.label_axes(axes, x=title, numbers="x")
+        axes.locator_params("x", nbins=3)
+    row[0].set_xlim(-0.03, 1.03)
+    row[0].set_yticks(range(len(policies)), map(style.policy_name, policies), parse_math=False)
+    row[0].set_ylim(len(policies) - 0.5, -0.5)
+    if len(complete["replication"].unique()) > 1:
+        style.legend_of_ranges(figure, "replications")
     return figure
 
 
@@ -235,7 +243,8 @@ def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
     -------
     Figure
         One panel per line. If all values are numbers, the x axis is numeric; otherwise the values are evenly spaced.
-        Points are means over replications; error bars are one standard deviation.
+        Points are means over replications; error bars are one standard deviation. Names are beside the last points.
+        Where lines coincide, the lower one is wider.
     """
     table = lines.dropna(subset=[measure])
     label = next(shown.label for shown in _LINE_MEASURES.values() if shown.column == measure)
@@ -244,7 +253,9 @@ def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
     elif measure == SUBJECT_PAYOFF.column:
         label = f"{label}\n({style.UNIT})"
     names, policies = list(dict.fromkeys(table["line"])), style.known_first(table["policy"], POLICIES)
-    figure, every = style.panels(len(names), 3, panel=(3.6 if len(names) > 1 else 6.4, 2.9))
+    look = {policy: _look(policy) for policy in policies}
+    figure, every = style.panels(len(names), 2, panel=(4.6 if len(names) > 1 else 5.4, 2.9), sharey=True)
+    ends: list[dict[str, tuple[float, float]]] = []
     for name, axes in zip(names, every, strict=True):
         here = table[table["line"] == name]
         values = list(dict.fromkeys(here["value"]))
@@ -253,15 +264,19 @@ def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
         if not numeric:
             positions = np.arange(len(values), dtype=np.float64)
             axes.set_xticks(positions, values)
-        for policy in policies:
-            own = _look(policy)
-            points = here[here["policy"] == policy].groupby("value", sort=False, observed=True)[measure]
-            mean, spread = points.mean().reindex(values), points.std(ddof=0).reindex(values)
-            dashes = own.dashes if numeric else "none"
-            style.draw_line(axes, positions, mean, own, style.policy_name(policy), linestyle=dashes)
+        means = here.pivot_table(index="value", columns="policy", values=measure, sort=False, observed=True)
+        spreads = here.groupby(["policy", "value"], observed=True)[measure].std(ddof=0)
+        for place, (policy, own) in enumerate(look.items()):
+            mean, spread = means[policy].reindex(values), spreads[policy].reindex(values)
+            more: dict[str, Any] = {} if numeric else {"linestyle": "none"}
+            width = 2.4 - 1.2 * place / len(look)
+            style.draw_line(axes, positions, mean, own, style.policy_name(policy), linewidth=width, **more)
             axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
-        style.label_axes(axes, x=name, y=label, numbers="y")
-    style.legend_below(figure, axes.get_legend_handles_labels()[0])
+        style.label_axes(axes, x=name, y=label if axes in every[::2] else "", numbers="y")
+        last = means.reindex(values).ffill().iloc[-1]
+        ends.append({str(policy): (positions[-1], end) for policy, end in last.items()})
+    for axes, of_lines in zip(every, ends, strict=True):
+        style.label_ends(axes, of_lines, look)
     return figure
 
 

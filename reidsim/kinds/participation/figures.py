@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.scale import SymmetricalLogScale
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 from pandas.api.types import is_numeric_dtype
 
+from reidsim.core.numerics import wilson_interval
 from reidsim.core.wording import BLACK, BLUE, GREY, ORANGE, Measure, measures_among
 from reidsim.figures import style
+from reidsim.kinds.participation.kind import EquilibriaSection
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
@@ -28,7 +31,10 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     if "equilibria" in found.tables():
         yield "equilibria", equilibria_found(found.equilibria)
     if "survival" in found.tables():
-        yield "survival", survival_of_losses(found.survival)
+        section = result.manifest["content"].get("figures", {}).get("equilibria", {})
+        # Only drop-outs from families, whose equilibria are searched from several starts, are random.
+        draws = EquilibriaSection(**section).draws if found.equilibria["starts"].notna().all() else 0
+        yield "survival", survival_of_losses(found.survival, draws)
 
 
 def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
@@ -109,7 +115,7 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
 
 
 def equilibria_found(equilibria: pd.DataFrame) -> Figure:
-    """Draw participation and mean payoff at each equilibrium.
+    """Draw the mean payoff at each equilibrium.
 
     Parameters
     ----------
@@ -120,44 +126,64 @@ def equilibria_found(equilibria: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel with one mark per equilibrium: participation on the x axis, payoff on the y axis.
+        One row per equilibrium, named by its participation: a dot at the payoff, with the amount beside it.
     """
-    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
-    x, y = equilibria["participation"], equilibria["publisher_payoff"]
-    axes.plot(x, y, color=BLUE, marker="o", linestyle="", clip_on=False)
-    style.zero_line(axes)
-    axes.set_xlim(-0.02, 1.02)
-    axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    style.label_axes(axes, title="Equilibria", x="Participation", y=f"Person's payoff\n({style.UNIT})", numbers="y")
+    payoffs, rows = equilibria["publisher_payoff"], range(len(equilibria))
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 0.6 + 0.27 * len(equilibria)))
+    axes.hlines(rows, 0, payoffs, color=BLUE, linewidth=1)
+    axes.plot(payoffs, rows, color=BLUE, marker="o", linestyle="", clip_on=False)
+    axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
+    for row, payoff in zip(rows, payoffs, strict=True):
+        offset, side = ((-6, 0), "right") if payoff < 0 else ((6, 0), "left")
+        style.write_at(axes, style.money_text(payoff), (payoff, row), offset, ha=side, va="center")
+    axes.margins(x=0.15)
+    _name_rows(axes, equilibria["participation"])
+    style.label_axes(axes, x=f"Person's payoff ({style.UNIT})", numbers="x")
     return figure
 
 
-def survival_of_losses(survival: pd.DataFrame) -> Figure:
+def survival_of_losses(survival: pd.DataFrame, draws: int) -> Figure:
     """Draw the share of draws that return to each equilibrium after drop-outs.
 
     Parameters
     ----------
     survival : DataFrame
         See `ParticipationKind.analyse`.
+    draws : int
+        Number of random draws of drop-outs behind each share; 0 if nothing is drawn.
 
     Returns
     -------
     Figure
-        One line per equilibrium: share of participants who drop out on the x axis, share of draws whose best responses
-        return to the equilibrium on the y axis.
+        One row per equilibrium, named by its participation, with a mark per share of participants who drop out: the
+        share of draws whose best responses return to the equilibrium, with its 95 % interval (Wilson) if draws are
+        random. Drop-outs from nobody are not random.
     """
-    names = {
-        number: f"{part['participation'].iloc[0]:.2%} in"
-        for number, part in survival.groupby("equilibrium", sort=True, observed=True)
-    }
-    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
-    handles = []
-    for (number, name), look in zip(names.items(), style.looks([str(each) for each in names]).values(), strict=True):
-        rows = survival[survival["equilibrium"] == number].sort_values("lost")
-        handles += style.draw_line(axes, rows["lost"], rows["returned"], look, name)
-    axes.set_ylim(-0.03, 1.03)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1, decimals=None, symbol=" %"))
-    style.label_axes(axes, title="After drop-outs", x="Share of participants who drop out", y="Draws that recover")
-    style.legend_below(figure, handles)
+    participation = survival.groupby("equilibrium", sort=True, observed=True)["participation"].first()
+    losses = sorted(survival["lost"].unique())
+    apart = 0.7 / len(losses)
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 0.6 + (0.1 + 0.16 * len(losses)) * len(participation)))
+    for place, (lost, look) in enumerate(zip(losses, style.looks(list(map(str, losses))).values(), strict=True)):
+        rows = survival[survival["lost"] == lost].set_index("equilibrium").loc[participation.index]
+        at = np.arange(len(rows)) + (place - (len(losses) - 1) / 2) * apart
+        random = rows["participation"].to_numpy() > 0 if draws else np.zeros(len(rows), dtype=bool)
+        for row, share in zip(at[random], rows["returned"][random], strict=True):
+            axes.plot(wilson_interval(share, draws), [row, row], color=look.colour, linewidth=1)
+        label = f"{100 * lost:g} % drop out"
+        style.draw_line(axes, rows["returned"], at, look, label, marks=len(rows), linestyle="none")
+    axes.set_xlim(-0.03, 1.03)
+    if draws:
+        axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+        style.label_axes(axes, x=f"Share of {draws} draws that recover, with 95 % interval")
+    else:
+        axes.set_xticks([0, 1], ["does not recover", "recovers"])
+    _name_rows(axes, participation)
+    style.legend_below(figure, [line for line in axes.get_lines() if line.get_marker() != "None"])
     return figure
+
+
+def _name_rows(axes: Axes, participation: pd.Series[float]) -> None:
+    """Name rows, from top to bottom, by the participation at their equilibrium."""
+    axes.set_yticks(range(len(participation)), [f"{100 * share:.4g} % join" for share in participation])
+    axes.set_ylim(len(participation) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
