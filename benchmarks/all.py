@@ -30,6 +30,7 @@ import numpy as np
 from reidsim.scenarios.scenario import Scenario
 
 FOLDER = Path(__file__).resolve().parent
+_GROUND = "#EEEEEE"
 PICTURE = "figures/performance-growth.png"
 # Quantities that grow, with their sizes; some use a growing sample of the population of `wan2015`.
 GROWTH = {
@@ -102,36 +103,38 @@ def draw(grown: dict[str, tuple[list[int], list[float]]], path: Path) -> None:
     """Draw seconds over sizes on log axes, one panel per work, with a dashed line of proportional growth.
 
     The smallest and the largest size are labelled with their times. No power law is fitted: fixed costs dominate most
-    times below a second.
+    times below a second, which have a grey ground.
     """
-    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import FuncFormatter, LogLocator
 
-    rows = -(-len(grown) // 4)
-    picture = Figure(figsize=(11, 0.4 + 2.5 * rows), layout="constrained")
-    all_axes = picture.subplots(rows, 4, sharey=True, squeeze=False).ravel()
-    for axes in all_axes[len(grown) :]:
-        axes.remove()
-    for axes, (work, (sizes, seconds)) in zip(all_axes, grown.items(), strict=False):
-        linear = seconds[-1] * np.array(sizes) / sizes[-1]
-        axes.loglog(sizes, linear, color="0.6", linestyle="--", linewidth=1)
-        axes.loglog(sizes, seconds, color="#0072B2", marker="o", markersize=4)
-        does, quantity = work.replace("`", "").split(" over ")
-        axes.set_title(does, fontsize=9, loc="left")
-        axes.set_xlabel(quantity, fontsize=9)
-        # The first label is on the side away from the line.
-        below = seconds[0] < seconds[-1]
-        for place, side, shift in ((0, "left", -15 if below else 7), (-1, "right", 7)):
-            axes.annotate(
-                _seconds(seconds[place]), (sizes[place], seconds[place]), xytext=(0, shift), fontsize=9, ha=side,
-                textcoords="offset points", color="#0072B2", bbox={"color": "white", "pad": 0.5},
-            )  # fmt: skip
-        axes.tick_params(labelsize=8)
-        axes.grid(visible=True, alpha=0.3)
+    from reidsim.figures import style
+
+    columns = 5 if len(grown) % 5 == 0 else 4
+    picture, all_axes = style.panels(len(grown), columns, panel=(8.8 / columns, 1.9), sharey=True)
     every = [each for _, seconds in grown.values() for each in seconds]
-    all_axes[0].set_ylim(min(every) / 8, max(every) * 4)
-    for axes in all_axes[::4]:
-        axes.set_ylabel("seconds", fontsize=9)
-    picture.savefig(path, dpi=120)
+    for number, (axes, (work, (sizes, seconds))) in enumerate(zip(all_axes, grown.items(), strict=True)):
+        axes.axhspan(1e-9, 1, color=_GROUND, linewidth=0, zorder=0)
+        linear = seconds[-1] * np.array(sizes) / sizes[-1]
+        proportional = axes.loglog(sizes, linear, color="0.5", linestyle="--", linewidth=1, label="proportional growth")
+        own = axes.loglog(sizes, seconds, color="#0072B2", marker="o", markersize=4, label="measured")
+        # The times are beside the axis, where no line is.
+        for at, (place, side) in zip((0.03, 0.97), ((0, "left"), (-1, "right")), strict=True):
+            axes.text(at, 0.97, _seconds(seconds[place]), transform=axes.transAxes, ha=side, va="top", fontsize=9)
+        does, quantity = work.replace("`", "").split(" over ")
+        axes.xaxis.set_major_locator(LogLocator(numticks=4))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: _size(size)))
+        style.label_axes(axes, title=does, x=quantity.capitalize(), y="Seconds" if number % columns == 0 else "")
+    all_axes[0].set_ylim(min(every) / 3, max(every) * 30)
+    style.write_out(all_axes[0].yaxis)
+    ground = Patch(color=_GROUND, label="mostly fixed costs")
+    style.legend_below(picture, [*own, *proportional, ground])
+    style.save_figure(picture, path)
+
+
+def _size(size: float) -> str:
+    """Return a size as text: ``"10k"``, ``"1M"``."""
+    return f"{size / 1e6:g}M" if size >= 1e6 else f"{size / 1e3:g}k" if size >= 1e3 else f"{size:g}"
 
 
 def _seconds(seconds: float) -> str:
@@ -188,8 +191,8 @@ def page(
         "",
         "## Growth",
         "",
-        "Seconds by size. Along the dashed lines twice the size takes twice the time. Times below a second are mostly",
-        "fixed costs and do not show growth.",
+        "Seconds by size, with the times of the smallest and the largest size. Along the dashed lines twice the size",
+        "takes twice the time. Times below a second are mostly fixed costs and do not show growth.",
         "",
         f"![Seconds over size on log axes](../{PICTURE})",
         "",

@@ -228,7 +228,7 @@ def nodes_left_out(result: Result) -> Numbers:
     points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
     table = table.assign(loss=points["economics.loss"], pruned=points["publisher.prune"])
     nodes = table[(table["policy"] == "basic") & table["pruned"]].set_index("loss")["nodes_evaluated"]
-    basic = table[table["policy"] == "basic"].pivot(index="loss", columns="pruned", values="seconds")
+    basic = table[table["policy"] == "basic"].pivot_table("seconds", index="loss", columns="pruned", aggfunc="median")
     slower = int((basic[True] > basic[False]).sum())
     return {"least": nodes[nodes.index > 0].min(), "most": nodes.max(), "slower": slower, "losses": len(basic)}
 

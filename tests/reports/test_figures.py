@@ -5,12 +5,15 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from layout import misplaced
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
 
-from reidsim.figures.studies import parameter_maps, sensitivity_lines
+from reidsim.figures.studies import parameter_maps, rounds_by_policy, sensitivity_lines
 from reidsim.figures.style import looks
+from reidsim.kinds.dynamic.figures import levels_by_period
 from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures import (
     payoff_difference_curves,
@@ -123,6 +126,59 @@ def test_a_policy_looks_the_same_in_every_figure() -> None:
     for name in ("no-protection", "masking", "opt-in"):
         own = looks(["basic", name])[name]
         assert (masking_look(name).colour, masking_look(name).marker) == (own.colour, own.marker)
+
+
+# ------------------------------------------------------------------------------------------ rounds and periods
+
+
+def rounds_table() -> pd.DataFrame:
+    rows = itertools.product(range(21), ("basic", "no-attack"), range(1, 5))
+    table = pd.DataFrame(rows, columns=["draw", "policy", "round"])
+    payoff = table["round"] * (table["policy"] == "basic") - 2 + table["draw"] / 10
+    return table.assign(publisher_payoff=payoff, adversary_payoff=-payoff, participation=1.0, risk=table["draw"] / 20)
+
+
+def test_rounds_have_a_row_per_policy_with_means_and_the_interval_of_draws() -> None:
+    table = rounds_table()
+    figure = rounds_by_policy(table)
+    assert misplaced(figure) == []
+    # Participation is the same in all rounds, and so is the mean risk.
+    grid = np.reshape(np.array(figure.axes, dtype=object), (2, 2))
+    columns = ("publisher_payoff", "adversary_payoff")
+    for (row, policy), (place, column) in itertools.product(enumerate(("basic", "no-attack")), enumerate(columns)):
+        axes, own = grid[row, place], table[table["policy"] == policy].groupby("round")[column]
+        bars, _, *others = (patch for patch in axes.patches if isinstance(patch, StepPatch))
+        np.testing.assert_allclose(bars.get_data().values, own.mean())
+        np.testing.assert_allclose(bars.get_data().edges, [0.5, 1.5, 2.5, 3.5, 4.5])
+        assert len(others) == 1
+        (whiskers,) = axes.collections
+        expected = np.column_stack([own.quantile(0.05), own.quantile(0.95)])
+        np.testing.assert_allclose([part[:, 1] for part in whiskers.get_segments()], expected)
+        low, high = axes.get_ylim()
+        assert low <= expected.min()
+        assert expected.max() <= high
+
+
+def test_levels_have_a_cell_per_policy_and_period_and_grey_where_nothing_is_released() -> None:
+    periods = pd.DataFrame(
+        {
+            "policy": ["basic"] * 3 + ["no-attack"] * 3,
+            "number": [1, 2, 3] * 2,
+            "records": [5, 9, 2] * 2,
+            "level age": [0, 1, 3, 2, None, 0],
+            "level sex": [0, 1, 0, 1, None, 1],
+        }
+    )
+    figure = levels_by_period(periods)
+    assert misplaced(figure) == []
+    age, sex, cases = figure.axes
+    for axes, column in ((age, "level age"), (sex, "level sex")):
+        (mesh,) = [item for item in axes.collections if isinstance(item, QuadMesh)]
+        drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(2, 3)
+        np.testing.assert_array_equal(drawn, periods[column].to_numpy(float).reshape(2, 3))
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["Basic game", "No-Attack game"]
+    assert [bar.get_height() for bar in cases.patches] == [5, 9, 2]
+    assert legend_of(figure) == ["unchanged", "level 1", "level 2", "level 3", "nothing released"]
 
 
 # ------------------------------------------------------------------------------------------------- Fig. 5

@@ -1,9 +1,10 @@
 """Figures of the full-domain game."""
 
+import numpy as np
 import pandas as pd
 from layout import misplaced
 
-from reidsim.kinds.tables.figures import payout_curves, payout_front
+from reidsim.kinds.tables.figures import full_domain_runtimes, payout_curves, payout_front
 
 
 def curves(policies=("safe-harbor", "basic", "no-attack", "record-level"), risks=("prosecutor", "journalist")):
@@ -48,3 +49,26 @@ def test_front_rings_the_node_chosen():
     assert (list(ring.get_xdata()), list(ring.get_ydata())) == ([0.7], [0.9])
     assert [text.get_text() for text in axes.texts] == ["ring: chosen, levels 0, 0"]
     assert misplaced(figure) == []
+
+
+def test_runtimes_are_medians_of_replications_with_their_range():
+    times = {0.0: [0.3, 0.1, 0.2], 500.0: [0.4, 0.4, 0.4], 1000.0: [0.5, 0.1, 0.3]}
+    runs = [
+        {"value": loss, "policy": policy, "pruned": pruned, "seconds": seconds, "nodes_evaluated": 7 if pruned else 288}
+        for policy in ("basic", "no-attack", "record-level")
+        for pruned in (True, False)
+        for loss, each in times.items()
+        for seconds in each
+    ]
+    figure = full_domain_runtimes(pd.DataFrame(runs).sample(frac=1, random_state=1))
+    assert misplaced(figure) == []
+    basic, _, nodes, _ = figure.axes
+    # The runs have no record-level generalization of the No-Attack game.
+    assert [len(axes.lines) for axes in figure.axes] == [9, 6, 6, 6]
+    names = [line.get_label() for line in basic.lines if line.get_label().startswith(("full", "record"))]
+    assert names == ["full-domain, with pruning", "full-domain, every node", "record-level"]
+    for line in (line for line in basic.lines if line.get_label() in names):
+        np.testing.assert_allclose(line.get_xydata(), [[0, 200], [500, 400], [1000, 300]])
+    ranges = basic.collections[0].get_segments()
+    np.testing.assert_allclose([part[:, 1] for part in ranges], [[100, 300], [400, 400], [100, 500]])
+    assert {tuple(line.get_ydata()) for line in nodes.lines if line.get_label() in names} == {(7,) * 3, (288,) * 3}

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import QuadMesh
+from layout import misplaced
 from matplotlib.figure import Figure
 
-from reidsim.kinds.assessment.figures import capability_reductions, risk_maps
+from reidsim.kinds.assessment.figures import capability_reductions, risk_curves
 
 ADVERSARIES = ("worst-case", "twitter", "voters")
 
@@ -45,22 +45,18 @@ def panels(figure: Figure) -> list:
     return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
 
 
-def test_maps_show_shares_of_persons():
+def test_curves_show_the_share_of_persons_with_at_most_each_risk():
     table = records_table()
-    figure = risk_maps(table)
-    assert len(panels(figure)) == 6
-    for axes in panels(figure):
-        (mesh,) = [artist for artist in axes.collections if isinstance(artist, QuadMesh)]
-        assert np.nansum(mesh.get_array()) == pytest.approx(1)
-    assert [axes.get_title("left") for axes in panels(figure)[:3]] == [
-        "Journalist risk", "Prosecutor risk", "Marketer risk",
-    ]  # fmt: skip
-    # Prosecutor risk against voters: worst-case 1 is halved, so its persons are at x = 1, y = .5.
-    (mesh,) = [artist for artist in panels(figure)[4].collections if isinstance(artist, QuadMesh)]
-    shares = np.asarray(mesh.get_array().filled(0) if np.ma.isMaskedArray(mesh.get_array()) else mesh.get_array())
-    shares = shares.reshape(20, 20)
-    worst = table[table["knowledge"] == "worst-case"]["prosecutor"]
-    assert shares[10, 19] == pytest.approx((worst == 1).mean())
+    figure = risk_curves(table)
+    assert misplaced(figure) == []
+    for axes, risk in zip(panels(figure), ("journalist", "prosecutor", "marketer"), strict=True):
+        curves = {line.get_label(): line for line in axes.get_lines()}
+        for name, label in zip(ADVERSARIES, ("Worst case", "Twitter", "Voters"), strict=True):
+            risks = table.loc[table["knowledge"] == name, risk].to_numpy()
+            x, y = curves[label].get_data()
+            for value in np.unique(risks):
+                assert y[x == value].max() == pytest.approx((risks <= value).mean())
+            assert x.max() <= axes.get_xlim()[1]
 
 
 def test_capabilities_are_shown_as_shares_of_settings():

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
-from reidsim.core.wording import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
+from reidsim.core.wording import BLACK, GREY, SKY_BLUE, VERMILION
 from reidsim.figures.style import (
     draw_shares,
     given_name,
     label_axes,
     legend_below,
+    log_ticks,
     looks,
     new_figure,
     scale_axis,
@@ -27,23 +27,22 @@ from reidsim.kinds.assessment.study import WORST_CASE
 from reidsim.scenarios.kind import once_each
 
 _RISKS = ("journalist", "prosecutor", "marketer")
-_EDGES = np.linspace(0, 1, 21)
-# From a blue that is distinct from white, for the smallest shares, to black.
-_SHARES = LinearSegmentedColormap.from_list("shares", [SKY_BLUE, BLUE, BLACK])
+# Smallest risk on logarithmic axes.
+_LEAST = 1e-4
 _KEYS = ["records", "knowledge", "attribute", "value"]
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and Figure of each plot of a run of this kind.
 
-    These are always ``risk-maps`` (of the smallest release) and ``risk-reductions``. With table ``cohorts``, there is
-    ``cohort-groups`` and, for several sizes, ``cohort-growth``. With table ``settings``, there is
+    These are always ``person-risks`` (of the smallest release) and ``risk-reductions``. With table ``cohorts``, there
+    is ``cohort-groups`` and, for several sizes, ``cohort-growth``. With table ``settings``, there is
     ``capability-reductions``, unless the median reduction of every adversary is missing.
     """
     tables = result.analysis.tables()
-    # A map shows one release; the smallest shows the risks best.
+    # The curves show one release; the smallest has the largest risks.
     records = result.records[result.records["records"] == result.records["records"].min()]
-    yield "risk-maps", risk_maps(once_each(records, result.manifest["content"]))
+    yield "person-risks", risk_curves(once_each(records, result.manifest["content"]))
     # A reduction is undefined if the worst-case risk of all persons is 0.
     told = {name: tables[name].dropna(subset=["median"]) for name in ("reductions", "settings") if name in tables}
     yield "risk-reductions", risk_reductions(told["reductions"])
@@ -55,40 +54,32 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
         yield "capability-reductions", capability_reductions(told["settings"])
 
 
-def risk_maps(records: pd.DataFrame) -> Figure:
-    """Draw each person's risks against the worst case (Xia et al. 2021, Fig. 2).
+def risk_curves(records: pd.DataFrame) -> Figure:
+    """Draw the distribution of each person's risks, by adversary (cf. Xia et al. 2021, Fig. 2).
 
     Parameters
     ----------
     records : DataFrame
-        One row per person and adversary of a single release, with columns ``record``, ``records`` (equal in every row),
-        ``knowledge`` (with rows for ``"worst-case"``), ``journalist``, ``prosecutor`` and ``marketer``.
+        One row per person and adversary of a single release, with columns ``records`` (equal in every row),
+        ``knowledge``, ``journalist``, ``prosecutor`` and ``marketer``.
 
     Returns
     -------
     Figure
-        One row of panels per adversary, one column per risk: worst-case risk on the x axis, the adversary's risk on the
-        y axis, the share of persons as colour, on a logarithmic scale; cells without persons are empty. On the dashed
-        line, both risks are equal.
+        One panel per risk, one step function per adversary: the share of persons with at most the risk on the x axis,
+        which is logarithmic from 0.0001 to 1.
     """
-    by_knowledge = {name: rows.sort_values("record") for name, rows in _by(records, "knowledge")}
-    worst = by_knowledge.pop(WORST_CASE)
-    figure, grid = new_figure(len(by_knowledge), len(_RISKS), panel=(3.3, 2.7), sharex=True, sharey=True)
-    for (name, theirs), row in zip(by_knowledge.items(), grid, strict=True):
-        for risk, axes in zip(_RISKS, row, strict=True):
-            # The last bin includes 1, the largest possible risk.
-            shares = np.histogram2d(theirs[risk], worst[risk], bins=(_EDGES, _EDGES))[0] / len(theirs)
-            cells = np.where(shares > 0, shares, np.nan)
-            mesh = axes.pcolormesh(_EDGES, _EDGES, cells, cmap=_SHARES, norm=LogNorm(1e-3, 1), rasterized=True)
-            axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.8)
-            axes.set_aspect("equal")
-            title = RISKS_OF_PERSONS[risk].label if row is grid[0] else ""
-            label_axes(axes, title=title, x="Risk in the worst case" if row is grid[-1] else "")
-        label_axes(row[0], y=f"Risk from {given_name(name)}")
-    panels = [axes for row in grid for axes in row]
-    bar = figure.colorbar(mesh, ax=panels, format=FuncFormatter(lambda share, _: f"{100 * share:g} %"))
-    bar.ax.tick_params(labelsize=9)
-    label_axes(bar.ax, y=f"Share of {int(records['records'].iloc[0]):,} persons")
+    figure, [row] = new_figure(1, len(_RISKS), panel=(2.9, 2.7), sharex=True, sharey=True)
+    look = looks(list(records["knowledge"].unique()))
+    for risk, axes in zip(_RISKS, row, strict=True):
+        for name, theirs in _by(records, "knowledge"):
+            draw_shares(axes, theirs[risk].to_numpy(), look[name], sentence(given_name(name)))
+        label_axes(axes, title=RISKS_OF_PERSONS[risk].label, x="Risk")
+    row[0].set(xscale="log", xlim=(_LEAST, 1.2), ylim=(0, 1.02))
+    log_ticks(row[0].xaxis, 1 / _LEAST)
+    row[0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    label_axes(row[0], y=f"Share of {int(records['records'].iloc[0]):,} persons\nwith at most this risk")
+    legend_below(figure, axes.get_lines())
     return figure
 
 

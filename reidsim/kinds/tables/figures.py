@@ -48,12 +48,12 @@ _PLANNED_WITH = {
     "journalist": ", risks from the population",
     "sample": ", risks estimated from the sample",
 }
-# Title of a panel, and the policy, pruning and name of each of its lines.
-_RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool, str], ...]], ...] = (
-    ("Pruning, basic game", (("basic", True, "with pruning"), ("basic", False, "every node"))),
-    ("Transformation", (("basic", True, "full-domain"), ("record-level", True, "record-level, all records"))),
-    ("Pruning, No-Attack game", (("no-attack", True, "with pruning"), ("no-attack", False, "every node"))),
+# Title of a column of panels, and the policy and pruning of each of its lines.
+_RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = (
+    ("Basic game", (("basic", True), ("basic", False), ("record-level", True))),
+    ("No-Attack game", (("no-attack", True), ("no-attack", False), ("record-level-no-attack", True))),
 )
+_RUNTIME_LINES = ("full-domain, with pruning", "full-domain, every node", "record-level")
 _DEVIATION = ["publisher_payoff_difference", "share_optimal"]
 _THRESHOLD = "attack_threshold"
 _INTERCEPT = "adversary.sequential.detection_intercept"
@@ -137,8 +137,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     if pruned and "nodes_evaluated" in runtimes:
         points = result.design.points.iloc[runtimes["point"].to_numpy()].reset_index(drop=True)
         runtimes = runtimes.assign(value=points["economics.loss"], pruned=points["publisher.prune"])
-        medians = runtimes.groupby(["value", "policy", "pruned"], sort=False, observed=True)["seconds"].median()
-        yield "full-domain-runtimes", full_domain_runtimes(medians.reset_index())
+        yield "full-domain-runtimes", full_domain_runtimes(runtimes)
     elif (payouts := _payouts(swept)) is not None:
         yield f"payout-curves-{swept.along[0].removeprefix('economics.')}", payout_curves(payouts)
     else:
@@ -206,34 +205,40 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
 
 
 def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
-    """Draw run times of policies against the publisher's loss (Prasser 2017, Fig. 6).
+    """Draw run times and nodes evaluated against the publisher's loss (Prasser 2017, Fig. 6).
 
     Parameters
     ----------
     runtimes : DataFrame
-        One row per value, policy and ``pruned``, with columns ``value`` (of the loss), ``policy``, ``pruned`` (whether
-        the search skipped nodes that cannot be best) and ``seconds`` (run time of the policy).
+        One row per replication, value, policy and ``pruned``, with columns ``value`` (of the loss), ``policy``,
+        ``pruned`` (whether the search skipped nodes that cannot be best), ``seconds`` (run time of the policy) and
+        ``nodes_evaluated``.
 
     Returns
     -------
     Figure
-        Up to three panels of run times in milliseconds: the basic game with and without pruning, full-domain against
-        record-level generalization, and the No-Attack game with and without pruning. A panel is left out if the runs of
-        one of its two lines are missing.
+        One column of panels per game: above, run times of full-domain generalization with and without pruning and of
+        record-level generalization, as medians of replications with their range; below, the nodes that the full-domain
+        searches evaluate. A line without runs is left out.
     """
-    runs = {key: rows.sort_values("value") for key, rows in runtimes.groupby(["policy", "pruned"], observed=True)}
-    panels = [panel for panel in _RUNTIME_PANELS if all(line[:2] in runs for line in panel[1])]
-    figure, grid = style.new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
-    for axes, (title, lines), letter in zip(grid[0], panels, "abc", strict=False):
-        look = style.looks([name for _, _, name in lines])
-        for policy, pruned, name in lines:
-            line = runs[policy, pruned]
-            style.draw_line(axes, line["value"], 1000 * line["seconds"], look[name], name)
-        style.label_axes(axes, title=f"({letter}) {title}", x=style.parameter_label("loss"), numbers="xy")
-        # Leave room above all lines, so that the legend hides none of them.
-        axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.02))
-    style.label_axes(grid[0][0], y="Milliseconds")
-    grid[0][0].set_ylim(0, 1.35 * float(1000 * runtimes["seconds"].max()))
+    runs = runtimes.assign(milliseconds=1000 * runtimes["seconds"]).groupby(["policy", "pruned"], observed=True)
+    rows = ("milliseconds", "Run time (ms)", 3), ("nodes_evaluated", "Nodes evaluated", 2)
+    look, handles = style.looks(_RUNTIME_LINES), dict[str, Line2D]()
+    figure, grid = style.new_figure(2, 2, panel=(4.2, 2.4), sharex=True, sharey="row")
+    for row, (column, label, number) in zip(grid, rows, strict=True):
+        for axes, (title, lines) in zip(row, _RUNTIME_PANELS, strict=True):
+            for name, line in zip(_RUNTIME_LINES[:number], lines, strict=False):
+                if line in runs.groups:
+                    by_loss = runs.get_group(line).groupby("value")[column]
+                    middle = by_loss.median()
+                    around = np.abs([middle - by_loss.min(), by_loss.max() - middle])
+                    own: dict[str, Any] = {"color": look[name].colour, "capsize": 2, "elinewidth": 0.8}
+                    axes.errorbar(middle.index, middle, around, fmt="none", **own)
+                    (handles[name],) = style.draw_line(axes, middle.index, middle, look[name], name, clip_on=False)
+            heading, x = (title, "") if row is grid[0] else ("", style.parameter_label("loss"))
+            style.label_axes(axes, title=heading, x=x, y=label if axes is row[0] else "", numbers="xy")
+        row[0].set_ylim(bottom=0)
+    style.legend_below(figure, list(handles.values()))
     return figure
 
 

@@ -34,7 +34,7 @@ from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 
 # Figures that show the decision; the other figures help to check it.
-_DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")
+_DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "person-risks")
 _CAPTIONS = read_toml(Path(__file__).with_name("captions.toml"))
 _PNG = b"\x89PNG\r\n\x1a\n"
 _POLICIES_A_TABLE, _GROUPS_A_TABLE = 4, 5
