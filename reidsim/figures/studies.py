@@ -670,24 +670,20 @@ def regret_ranges(regrets: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Two panels, payoff and regret: a thin line from the smallest to the largest value, a thick line between the
-        quartiles, and a mark at the median. The worst value, the smallest payoff or the largest regret, is written.
+        Two panels, payoff and regret; see `style.range_panels`. The worst value, the smallest payoff or the largest
+        regret, is written.
     """
     table = regrets[regrets["regret"].notna()]
     look = style.ordered_looks(table["policy"])
-    figure, [row] = style.new_figure(1, 2, panel=(4.4, 0.7 + 0.27 * len(look)), sharey=True)
     panels = ("publisher_payoff", "Payoff", "smallest", np.min), ("regret", "Regret", "largest", np.max)
-    for axes, (column, name, worst, end) in zip(row, panels, strict=True):
-        for place, (policy, own) in enumerate(look.items()):
-            values = table.loc[table["policy"] == policy, column].to_numpy()
-            style.draw_range(axes, values, place, own.colour)
-            beside: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
-            style.write_at(axes, style.money_text(end(values)), (1.16, place), (0, 0), **beside)
+    drawn = [(table, column, f"{name} ({style.UNIT})") for column, name, _, _ in panels]
+    figure, row = style.range_panels(drawn, look, width=4.4, values="points")
+    for axes, (column, _, worst, end) in zip(row, panels, strict=True):
+        beside: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
         style.write_at(axes, worst, (1.16, -0.8), (0, 0), **beside)
-        style.label_axes(axes, x=f"{name} ({style.UNIT})", numbers="x")
-    row[0].set_yticks(range(len(look)), map(style.policy_name, look), parse_math=False)
-    row[0].set_ylim(len(look) - 0.5, -0.5)
-    style.legend_of_ranges(figure, "points")
+        for place, policy in enumerate(look):
+            text = style.money_text(end(table.loc[table["policy"] == policy, column]))
+            style.write_at(axes, text, (1.16, place), (0, 0), **beside)
     return figure
 
 
@@ -838,7 +834,7 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     """
     look = style.ordered_looks(lines["policy"])
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
-    handles = style.draw_lines(axes, lines, "value", "publisher_payoff", look, marker=None, linewidth=1.6)
+    handles = style.draw_lines(axes, lines, "value", "publisher_payoff", look, marker=None)
     for band in bands[bands["policy"].isin(look)].to_dict("records"):
         axes.axvspan(band["low"], band["high"], color=look[band["policy"]].colour, alpha=0.08, linewidth=0)
     low, high = bands["low"].min(), bands["high"].max()

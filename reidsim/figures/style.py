@@ -285,12 +285,15 @@ def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str
     """Draw column `y` over column `x`, with one line per policy.
 
     Return the legend handles of the lines. `rows` has a column ``policy``; `look` has the style of each policy to draw.
-    For `more`, see `draw_line`.
+    Earlier lines are wider than later lines on top of them, so that coinciding lines stay visible, and in long lines,
+    markers of different lines are at different points. For `more`, see `draw_line`.
     """
     handles = []
-    for policy, own in look.items():
+    for number, (policy, own) in enumerate(look.items()):
         line = rows[rows["policy"] == policy].sort_values(x, kind="stable")
-        handles += draw_line(axes, line[x], line[y], own, policy_name(policy), **more)
+        every = max(1, len(line) // 10)
+        apart = {"linewidth": 2.4 - 1.2 * number / len(look), "markevery": (every * number // len(look), every)}
+        handles += draw_line(axes, line[x], line[y], own, policy_name(policy), **{**apart, **more})
     return handles
 
 
@@ -336,23 +339,41 @@ def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], look: Mappin
         axes.annotate(policy_name(policy), ends[policy], (1.06, height), textcoords="axes fraction", fontsize=9, **own)
 
 
-def draw_range(axes: Axes, values: Floats, place: float, colour: str) -> None:
-    """Draw a thin line from the smallest to the largest value, a thick one between quartiles, and the median.
+def range_panels(
+    drawn: Sequence[tuple[pd.DataFrame, str, str]], look: Mapping[str, Look], *, width: float, values: str
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of panels side by side, with a row per policy: the range of its values.
 
-    The lines are horizontal, at `place` on the y axis.
+    A thin line extends from the smallest to the largest value, a thick one between the quartiles; a circle is at the
+    median.
+
+    Parameters
+    ----------
+    drawn : sequence of tuple
+        Table, column and axis label of each panel. A table has a column ``policy``.
+    look : mapping of str to Look
+        Style of each policy, in the order of rows.
+    width : float
+        Width of a panel, inches.
+    values : str
+        The values in words, such as ``"replications"``, for the legend.
     """
-    least, first, median, third, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-    axes.plot([least, most], [place, place], color=colour, linewidth=1)
-    axes.plot([first, third], [place, place], color=colour, linewidth=5, solid_capstyle="butt")
-    axes.plot(median, place, marker="o", markersize=5, color=colour, markerfacecolor="white", clip_on=False)
-
-
-def legend_of_ranges(figure: Figure, values: str) -> None:
-    """Explain `draw_range` below all panels; `values` are the values in words, such as ``"replications"``."""
-    ends = Line2D([], [], color=BLACK, linewidth=1, label=f"smallest to largest of {values}")
-    label = "quartiles and median"
-    middle = Line2D([], [], color=BLACK, linewidth=5, marker="o", markerfacecolor="white", label=label)
-    legend_below(figure, [ends, middle])
+    figure, [row] = new_figure(1, len(drawn), panel=(width, 0.7 + 0.27 * len(look)), sharey=True)
+    for axes, (table, column, label) in zip(row, drawn, strict=True):
+        for place, (policy, own) in enumerate(look.items()):
+            ends = table.loc[table["policy"] == policy, column].quantile([0, 0.25, 0.5, 0.75, 1]).to_numpy()
+            axes.plot(ends[[0, 4]], [place, place], color=own.colour, linewidth=1)
+            axes.plot(ends[[1, 3]], [place, place], color=own.colour, linewidth=5, solid_capstyle="butt")
+            axes.plot(ends[2], place, marker="o", markersize=5, color=own.colour, markerfacecolor="white")
+        axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
+        label_axes(axes, x=label, numbers="x")
+    row[0].set_yticks(range(len(look)), map(policy_name, look), parse_math=False)
+    row[0].set_ylim(len(look) - 0.5, -0.5)
+    if any(table["policy"].duplicated().any() for table, _, _ in drawn):
+        ends_of = Line2D([], [], color=BLACK, linewidth=1, label=f"smallest to largest of {values}")
+        middle: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "label": "quartiles and median"}
+        legend_below(figure, [ends_of, Line2D([], [], color=BLACK, linewidth=5, **middle)])
+    return figure, row
 
 
 def write_at(axes: Axes, text: str, place: tuple[float, float], offset: tuple[float, float], **more: Any) -> None:

@@ -61,19 +61,24 @@ def levels_drawn(axes):
 # Effectiveness.
 
 
-def test_every_replication_and_policy_has_a_mark_at_its_utility_and_privacy():
-    axes = effectiveness(RUNS, RECORDS).axes[1]
-    marks = np.concatenate([collection.get_offsets() for collection in axes.collections])
-    expected = RUNS.sort_values("policy", ascending=False, kind="stable")
-    np.testing.assert_allclose(marks, np.column_stack([expected["utility"], 1 - expected["risk"]]))
+def medians_of(axes):
+    return [line.get_xdata().item() for line in axes.lines if line.get_marker() == "o"]
+
+
+def test_effectiveness_shows_utility_and_privacy_of_every_policy():
+    figure = effectiveness(RUNS, RECORDS)
+    assert not misplaced(figure)
+    _, utility, privacy = figure.axes
+    np.testing.assert_allclose(medians_of(utility), [1, 0.85])
+    np.testing.assert_allclose(medians_of(privacy), [0.25, 0.99])
+    assert utility.lines[3].get_xdata().tolist() == [0.8, 0.9]
 
 
 def test_payoffs_are_of_replications_if_there_are_several_and_of_records_if_not():
-    for runs, policy_medians in ((RUNS, [82.0, -10.0]), (RUNS[:2], [55.0, 25.0])):
+    for runs, policy_medians in ((RUNS, [-10.0, 82.0]), (RUNS[:2], [25.0, 55.0])):
         axes = effectiveness(runs, RECORDS).axes[0]
-        medians = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
-        assert medians == policy_medians
-        assert [label.get_text() for label in axes.get_yticklabels()] == ["Masking game", "No protection"]
+        assert medians_of(axes) == policy_medians
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["No protection", "Masking game"]
     assert "Payoff of a subject" in axes.get_xlabel()
 
 

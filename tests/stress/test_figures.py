@@ -65,8 +65,8 @@ def test_ranges_of_regret_reach_from_the_smallest_to_the_largest_and_the_worst_i
     assert misplaced(figure) == []
     payoff, regret = figure.axes
     assert [axes.lines[0].get_xdata().tolist() for axes in (payoff, regret)] == [[1, 9], [0, 8.25]]
-    assert payoff.texts[0].get_text() == "1.00"
-    assert regret.texts[0].get_text() == "8.25"
+    assert [text.get_text() for text in payoff.texts] == ["smallest", "1.00", "1.00"]
+    assert [text.get_text() for text in regret.texts] == ["largest", "8.25", "8.25"]
 
 
 def test_tornado_bars_reach_from_the_own_value_to_both_ends_and_the_largest_swing_is_on_top():

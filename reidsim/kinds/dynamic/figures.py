@@ -130,7 +130,5 @@ def exposed_cases(periods: pd.DataFrame) -> Figure:
 
 
 def _lines_so_far(axes: Axes, periods: pd.DataFrame, column: str) -> None:
-    look = style.looks(list(periods["policy"].unique()))
-    for policy, rows in periods.groupby("policy", sort=False, observed=True):
-        so_far = np.cumsum(rows[column].to_numpy())
-        style.draw_line(axes, rows["number"].to_numpy(), so_far, look[str(policy)], style.policy_name(str(policy)))
+    so_far = periods.assign(so_far=periods.groupby("policy", observed=True)[column].cumsum())
+    style.draw_lines(axes, so_far, "number", "so_far", style.looks(list(periods["policy"].unique())))

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -19,12 +17,10 @@ from reidsim.figures import style
 from reidsim.games.outcomes import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.policies import POLICIES
-from reidsim.releases.lattice import Floats
 from reidsim.scenarios.schema import RECORD_COLUMNS, SweepSection, rows_along, value_labels
 
 _PRIVACY = "privacy (1 \N{MINUS SIGN} risk)"
-_FAIRNESS_LABELS = {each.column: each.label for each in (USEFULNESS, USEFULNESS_FAIRNESS, PRIVACY_FAIRNESS)}
-_FAIRNESS = list(_FAIRNESS_LABELS)
+_FAIRNESS = [USEFULNESS.column, USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column]
 # Figures of lines, and the measure that each shows.
 _LINE_MEASURES = {
     "lines-payoff": SUBJECT_PAYOFF,
@@ -89,30 +85,22 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Left: the distribution of mean payoffs over replications, or of payoffs over records for a single replication,
-        as densities with quartiles and medians. Right: one mark per replication and policy, at mean utility and mean
-        privacy (1 - risk).
+        Three panels of ranges: payoff, utility and privacy (1 - risk). Ranges are over the means of replications; for a
+        single replication, that of payoffs is over subjects.
     """
-    policies = style.known_first(runs["policy"], POLICIES)
     several = len(runs["replication"].unique()) > 1
-    figure, ((left, right),) = style.new_figure(1, 2, panel=(5.2, 0.9 + 0.33 * max(len(policies), 6)))
-    payoffs = (runs if several else records).groupby("policy", observed=True)["publisher_payoff"]
-    for row, policy in enumerate(reversed(policies)):
-        _violin(left, payoffs.get_group(policy).to_numpy(), row, _look(policy).colour)
-    left.set_yticks(range(len(policies)), [style.policy_name(policy) for policy in reversed(policies)], fontsize=9)
-    left.set_ylim(-0.6, len(policies) - 0.4)
-    left.tick_params(axis="y", length=0)
-    left.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
-    what = "Mean payoff of a replication" if several else "Payoff of a subject"
-    style.label_axes(left, title="(a) Payoff", x=f"{what} ({style.UNIT})", numbers="x")
-    for policy in policies:
-        rows = runs[runs["policy"] == policy]
-        _mark(right, rows["utility"], 1 - rows["risk"], policy, clip_on=False, zorder=2)
-    right.set(xlim=(-0.03, 1.03), ylim=(min(1 - runs["risk"].max(), 0.9) - 0.03, 1.03))
-    right.grid(color=_GRID, linewidth=0.6)
-    right.set_axisbelow(True)
-    style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y=f"Mean {_PRIVACY}", numbers="xy")
-    style.legend_below(figure, right.collections)
+    runs = runs.assign(**{_PRIVACY: 1 - runs[RISK.column]})
+    payoff = f"{'Mean payoff' if several else 'Payoff of a subject'} ({style.UNIT})"
+    panels = (
+        (runs if several else records, "publisher_payoff", payoff),
+        (runs, "utility", "Mean utility"),
+        (runs, _PRIVACY, f"Mean {_PRIVACY}"),
+    )
+    look = {policy: _look(policy) for policy in style.known_first(runs["policy"], POLICIES)}
+    figure, row = style.range_panels(panels, look, width=2.9, values="replications" if several else "subjects")
+    row[0].axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
+    for axes in row[1:]:
+        axes.set_xlim(-0.03, 1.03)
     return figure
 
 
@@ -210,21 +198,14 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     complete = runs.dropna(subset=_FAIRNESS)
     complete = complete.assign(**{_PRIVACY: 1 - complete[RISK.column]})
     policies = style.known_first(complete["policy"], POLICIES)
-    usefulness, usefulness_fairness, privacy_fairness = _FAIRNESS
-    figure, [row] = style.new_figure(1, 4, panel=(2.3, 0.7 + 0.27 * len(policies)), sharex=True, sharey=True)
-    for axes, column in zip(row, (usefulness, usefulness_fairness, _PRIVACY, privacy_fairness), strict=True):
-        for place, policy in enumerate(policies):
-            values = complete.loc[complete["policy"] == policy, column].to_numpy()
-            style.draw_range(axes, values, place, _look(policy).colour)
-        axes.grid(axis="y", color=_GRID, linewidth=0.6)
-        title = _FAIRNESS_LABELS.get(column, f"Mean {column}")
-        style.label_axes(axes, x=title, numbers="x")
-        axes.locator_params("x", nbins=3)
-    row[0].set_xlim(-0.03, 1.03)
-    row[0].set_yticks(range(len(policies)), map(style.policy_name, policies), parse_math=False)
-    row[0].set_ylim(len(policies) - 0.5, -0.5)
-    if len(complete["replication"].unique()) > 1:
-        style.legend_of_ranges(figure, "replications")
+    look = {policy: _look(policy) for policy in policies}
+    drawn = [
+        (complete, measure.column, measure.label) for measure in (USEFULNESS, USEFULNESS_FAIRNESS, PRIVACY_FAIRNESS)
+    ]
+    drawn.insert(2, (complete, _PRIVACY, f"Mean {_PRIVACY}"))
+    figure, row = style.range_panels(drawn, look, width=2.3, values="replications")
+    for axes in row:
+        axes.set_xlim(-0.03, 1.03)
     return figure
 
 
@@ -266,12 +247,11 @@ def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
             axes.set_xticks(positions, values)
         means = here.pivot_table(index="value", columns="policy", values=measure, sort=False, observed=True)
         spreads = here.groupby(["policy", "value"], observed=True)[measure].std(ddof=0)
-        for place, (policy, own) in enumerate(look.items()):
-            mean, spread = means[policy].reindex(values), spreads[policy].reindex(values)
-            more: dict[str, Any] = {} if numeric else {"linestyle": "none"}
-            width = 2.4 - 1.2 * place / len(look)
-            style.draw_line(axes, positions, mean, own, style.policy_name(policy), linewidth=width, **more)
-            axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
+        points = means.reindex(values).assign(x=positions).melt("x", var_name="policy", value_name="mean")
+        style.draw_lines(axes, points, "x", "mean", look, **({} if numeric else {"linestyle": "none"}))
+        for policy, own in look.items():
+            around = {"yerr": spreads[policy].reindex(values), "fmt": "none", "capsize": 2, "elinewidth": 0.8}
+            axes.errorbar(positions, means[policy].reindex(values), color=own.colour, **around)
         style.label_axes(axes, x=name, y=label if axes in every[::2] else "", numbers="y")
         last = means.reindex(values).ffill().iloc[-1]
         ends.append({str(policy): (positions[-1], end) for policy, end in last.items()})
@@ -323,42 +303,6 @@ def _text(value: object) -> str:
 def _look(policy: str) -> style.Look:
     """Return the colour, marker and dashes (`Look`) of a policy, equal in all figures."""
     return style.looks([policy])[policy]
-
-
-def _mark(axes: Axes, x: pd.Series[float], y: pd.Series[float], policy: str, **more: Any) -> None:
-    """Draw a policy's marks at points (`x`, `y`), with its colour, marker and name.
-
-    `more` are further arguments of ``Axes.scatter``.
-    """
-    own = _look(policy)
-    # One point per policy is easier to see if it is large and opaque.
-    size = {"s": 40, "alpha": 0.75} if len(x) > 1 else {"s": 60}
-    marks: dict[str, Any] = {"marker": own.marker, "color": own.colour, "linewidths": 0, **size}
-    axes.scatter(x, y, label=style.policy_name(policy), **marks, **more)
-
-
-def _violin(axes: Axes, values: Floats, row: float, colour: str) -> None:
-    """Draw a horizontal density, a bar between quartiles and a mark at the median.
-
-    The density is left out if the values differ only by rounding errors.
-
-    Parameters
-    ----------
-    axes : Axes
-    values : ndarray of float64, shape (n,)
-    row : float
-        Position on the y axis.
-    colour : str
-    """
-    low, first, middle, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-    # A density estimate needs values that differ by more than rounding errors.
-    if high - low > 1e-9 * max(abs(low), abs(high), 1.0):
-        at = np.linspace(low, high, 200)
-        width = scipy.stats.gaussian_kde(values)(at)
-        width *= 0.42 / width.max()
-        axes.fill_between(at, row - width, row + width, facecolor=(colour, 0.45), edgecolor=colour, linewidth=0.9)
-    axes.plot([first, third], [row, row], color=BLACK, linewidth=3.2, solid_capstyle="butt")
-    axes.plot([middle], [row], marker="o", markersize=4.2, color="white", markeredgecolor=BLACK)
 
 
 def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: float) -> None:

@@ -5,7 +5,7 @@ Some are figures of Wan et al. 2015, Xia et al. 2015 and Prasser et al. 2017.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from string import ascii_lowercase
 from typing import Any
 
@@ -431,30 +431,25 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per parameter: the difference on the left axis, the share on the right one.
+        One column of panels per parameter: the difference above, the share below.
     """
     parameters = style.ordered_parameters(deviations["parameter"])
-    figure, grid = style.new_figure(1, len(parameters), panel=(4.8, 3.0))
-    for parameter, axes, letter in zip(parameters, grid[0], ascii_lowercase, strict=False):
-        here = deviations[deviations["parameter"] == parameter].sort_values("value")
-        marks: dict[str, Any] = {"markersize": 5, "markevery": max(1, len(here) // 12), "clip_on": False}
-        label, right = "mean payoff difference from the optimum", axes.twinx()
-        difference = axes.plot(here["value"], here[_DEVIATION[0]], color=BLACK, marker="o", label=label, **marks)
-        marks |= {"linestyle": "--", "marker": "s", "markerfacecolor": "white"}
-        label = "records with the optimal payoff (right axis)"
-        share = right.plot(here["value"], here[_DEVIATION[1]], color=VERMILION, label=label, **marks)
-        # Both axes end where the search equals the optimum. Markers there are not clipped.
-        axes.set_ylim(bottom=0)
-        right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
-        style.scale_axis(axes, "x", np.unique(here["value"]))
-        right.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
-        right.spines["top"].set_visible(False)
-        right.tick_params(labelsize=9)
-        title, x = f"({letter}) By {style.key_words(parameter)}", style.parameter_label(parameter)
-        y = f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({style.UNIT})"
-        style.label_axes(axes, title=title, x=x, y=y, numbers="y")
-        style.label_axes(right, y="Share of records\nwith the optimal payoff")
-    style.legend_below(figure, [*difference, *share], columns=len(parameters))
+    rows = (
+        (_DEVIATION[0], f"Mean difference from the\noptimal payoff ({style.UNIT})"),
+        (_DEVIATION[1], "Records with the\noptimal payoff"),
+    )
+    figure, grid = style.new_figure(2, len(parameters), panel=(4.4, 2.2), sharex="col", sharey="row")
+    for row, (column, label) in zip(grid, rows, strict=True):
+        for parameter, axes in zip(parameters, row, strict=True):
+            here = deviations[deviations["parameter"] == parameter].sort_values("value")
+            style.draw_line(axes, here["value"], here[column], style.Look(BLUE, "-", "o"), "", clip_on=False)
+            style.scale_axis(axes, "x", np.unique(here["value"]))
+            style.label_axes(axes, x=style.parameter_label(parameter) if row is grid[1] else "", numbers="y")
+        style.label_axes(row[0], y=label)
+    # Both axes end where the search equals the optimum; markers there are not clipped.
+    grid[0][0].set_ylim(bottom=0)
+    grid[1][0].set_ylim(min(grid[1][0].get_ylim()[0], 0.99), 1)
+    grid[1][0].yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
     return figure
 
 
@@ -484,7 +479,9 @@ def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
     if bases and np.isclose(wide, wide.iloc[:, [0]], rtol=1e-9, atol=0).all():
         bases = {_BASELINE: next(iter(bases.values()))}
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
-    handles = _draw_lines(axes, {str(name): rows for name, rows in planned} | bases, "group_size", column)
+    lines = {str(name): rows for name, rows in planned} | bases
+    table = pd.concat([rows.assign(policy=name) for name, rows in lines.items()])
+    handles = style.draw_lines(axes, table, "group_size", column, style.looks([*lines]))
     sizes = np.unique(attacks["group_size"])
     style.scale_axis(axes, "x", sizes)
     if axes.get_xscale() == "linear":
@@ -578,26 +575,21 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
     figure, panels = style.panels(len(parameters), 2, panel=(4.4 if several else 5.6, 2.9))
     for parameter, axes, letter in zip(parameters, panels, ascii_lowercase, strict=False):
         here = thresholds[thresholds["parameter"] == parameter]
-        handles = _draw_lines(axes, {name: here[here["setting"] == name] for name in look}, "value", "threshold")
+        handles = style.draw_lines(axes, here.assign(policy=here["setting"]), "value", "threshold", look)
         style.scale_axis(axes, "x", np.unique(here["value"]))
         known = here["threshold"].dropna().to_numpy()
         _count_axis(axes, known)
         if axes.get_yscale() == "linear":
             axes.set_ylim(0, 1.1 * known.max(initial=0) or 1)
-        for number, (setting, own) in enumerate(look.items(), start=1):
-            beyond = here.loc[(here["setting"] == setting) & here["threshold"].isna(), "value"]
-            axes.plot(
-                beyond,
-                np.ones(len(beyond)),
-                linestyle="none",
-                color=own.colour,
-                marker=own.marker,
-                # Markers of later settings are smaller, so that they fit inside earlier ones.
-                markersize=5 + 3.5 * (len(look) - number),
-                markerfacecolor="none",
-                transform=axes.get_xaxis_transform(),
-                clip_on=False,
-            )
+        # Markers of later settings are smaller, so that they fit inside earlier ones.
+        sizes = dict(zip(look, range(5 + 4 * len(look), 5, -4), strict=True))
+        for value, setting in here.loc[here["threshold"].isna(), ["value", "setting"]].itertuples(index=False):
+            edge: dict[str, Any] = {
+                "transform": axes.get_xaxis_transform(),
+                "clip_on": False,
+                "markerfacecolor": "none",
+            }
+            axes.plot(value, 1, look[setting].marker, color=look[setting].colour, markersize=sizes[setting], **edge)
         # The padding keeps the title clear of markers on the upper edge.
         axes.set_title(f"({letter})" if several else "", fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
@@ -615,37 +607,6 @@ def _marker(marker: str, label: str, **options: Any) -> Line2D:
     `options` are further options of matplotlib's ``Line2D``.
     """
     return Line2D([], [], linestyle="none", marker=marker, label=label, **options)
-
-
-def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -> list[Line2D]:
-    """Draw a line per name through columns `x` and `y`, and return the lines.
-
-    Earlier lines are wider than later lines on top of them, so that coinciding lines stay visible. In long lines,
-    markers of different lines are at different points.
-
-    Parameters
-    ----------
-    axes : Axes
-    lines : mapping of str to DataFrame
-        Points of each line, in any order, by the name in the legend.
-    x, y : str
-        Columns of the coordinates.
-    """
-    handles, look = [], style.looks(list(lines))
-    for number, (name, line) in enumerate(lines.items()):
-        points, every = line.sort_values(x), max(1, len(line) // 10)
-        handles += style.draw_line(
-            axes,
-            points[x],
-            points[y],
-            look[name],
-            name,
-            linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
-            markevery=(every * number // len(lines), every),
-            markeredgewidth=1.2,
-            markerfacecolor="white" if every > 1 else "none",
-        )
-    return handles
 
 
 def _count_axis(axes: Axes, values: NDArray[np.float64]) -> None:
