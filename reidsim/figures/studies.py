@@ -549,33 +549,35 @@ def _value_words(value: object) -> str:
     return name.partition(".")[0].replace("-", " ") if name.endswith(_FILES) else name
 
 
-def sensitivity_lines(lines: pd.DataFrame) -> Figure:
-    """Draw the payoffs under each policy against one parameter at a time.
+def sensitivity_lines(lines: pd.DataFrame, measures: Sequence[Measure] = _PLAYERS) -> Figure:
+    """Draw measures under each policy against one parameter at a time.
 
-    The figure corresponds to Fig. 11 of Wan et al. 2015.
+    The figure of payoffs corresponds to Fig. 11 of Wan et al. 2015.
 
     Parameters
     ----------
     lines : DataFrame
         One row per parameter, value and policy, with columns ``parameter`` (such as ``"loss"`` or ``"cost"``),
-        ``value``, ``policy``, ``publisher_payoff`` and ``adversary_payoff`` (averages, money per record).
+        ``value``, ``policy``, and those of the measures (averages).
+    measures : sequence of Measure
+        Measures to draw; by default, the payoffs of both players.
 
     Returns
     -------
     Figure
-        One row per parameter, with the publisher on the left and the adversary on the right, and one line per policy.
-        The x axis is logarithmic if the values are spaced by a factor.
+        One row per parameter, one column per measure, and one line per policy. The x axis is logarithmic if the values
+        are spaced by a factor.
     """
     parameters, look = style.ordered_parameters(lines["parameter"]), style.ordered_looks(lines["policy"])
-    figure, grid = style.new_figure(len(parameters), 2, panel=(4.4, 2.7))
+    figure, grid = style.new_figure(len(parameters), len(measures), panel=(4.4, 2.7))
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for parameter, row in zip(parameters, grid, strict=True):
-        here = lines[lines["parameter"] == parameter].sort_values("value")
-        for measure, side, axes in zip(_PLAYERS, ("Publisher", "Adversary"), row, strict=True):
+        here = lines[lines["parameter"] == parameter]
+        for measure, axes in zip(measures, row, strict=True):
             style.draw_lines(axes, here, "value", measure.column, look)
             style.scale_axis(axes, "x", np.unique(here["value"]))
-            title, y = f"({next(letters, '')}) {side}, by {style.key_words(parameter)}", f"{measure.label}\n"
-            style.label_axes(axes, title=title, x=style.parameter_label(parameter), y=f"{y}({style.UNIT})", numbers="y")
+            y = f"{measure.label}\n({style.UNIT})" if measure.column in _PAYOFFS else measure.label
+            style.label_axes(axes, title=f"({next(letters, '')})", x=style.parameter_label(parameter), y=y, numbers="y")
     style.legend_below(figure, axes.get_lines())
     return figure
 

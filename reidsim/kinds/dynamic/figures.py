@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -29,8 +28,9 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """
     periods = result.analysis.tables()["periods"]
     yield "levels", levels_by_period(periods)
-    yield "cumulative-payoff", cumulative_payoff(periods)
-    yield "exposed", exposed_cases(periods)
+    yield "cumulative-payoff", sums_so_far(periods, {"publisher_payoff": "Publisher's payoff so far, all cases"})
+    attacks = {"attacked": "Records attacked so far", "reidentified": "Expected re-identifications so far"}
+    yield "exposed", sums_so_far(periods, attacks)
 
 
 def levels_by_period(periods: pd.DataFrame) -> Figure:
@@ -82,53 +82,29 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     return figure
 
 
-def cumulative_payoff(periods: pd.DataFrame) -> Figure:
-    """Draw the publisher's cumulative payoff over the periods, by policy.
-
-    Parameters
-    ----------
-    periods : DataFrame
-        One row per policy and period: ``policy``, ``number`` and ``publisher_payoff``, the sum over the table in
-        currency units.
-
-    Returns
-    -------
-    Figure
-        One line per policy: number of the period on the x axis, sum of the payoffs up to this period on the y axis.
-    """
-    figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
-    _lines_so_far(axes, periods, "publisher_payoff")
-    style.zero_line(axes)
-    style.label_axes(axes, x="Period", y="Cumulative payoff, all cases", numbers="y")
-    style.legend_below(figure, axes.get_lines()[: periods["policy"].nunique()])
-    return figure
-
-
-def exposed_cases(periods: pd.DataFrame) -> Figure:
-    """Draw cumulative numbers of attacked and re-identified records, by policy.
+def sums_so_far(periods: pd.DataFrame, columns: Mapping[str, str]) -> Figure:
+    """Draw cumulative sums over the periods, by policy.
 
     A case counts in each table in which it is released, so more than once with cumulative tables.
 
     Parameters
     ----------
     periods : DataFrame
-        One row per policy and period: ``policy``, ``number``, ``attacked`` and ``reidentified``, expected numbers of
-        records.
+        One row per policy and period: ``policy``, ``number`` and the columns to sum.
+    columns : mapping of str to str
+        Axis label of each column.
 
     Returns
     -------
     Figure
-        Two panels, attacked and expected re-identified records up to each period; one line per policy.
+        One panel per column, with one line per policy over the number of the period.
     """
-    columns = {"attacked": "Attacked so far", "reidentified": "Expected re-identified so far"}
-    figure, (row,) = style.new_figure(1, 2, panel=(4.4, 3.4))
-    for (column, title), axes in zip(columns.items(), row, strict=True):
-        _lines_so_far(axes, periods, column)
-        style.label_axes(axes, title=title, x="Period", y="Records", numbers="y")
-    style.legend_below(figure, row[0].get_lines())
+    look = style.looks(list(periods["policy"].unique()))
+    figure, [row] = style.new_figure(1, len(columns), panel=(4.4, 3.4))
+    for (column, label), axes in zip(columns.items(), row, strict=True):
+        sums = periods.assign(so_far=periods.groupby("policy", observed=True)[column].cumsum())
+        handles = style.draw_lines(axes, sums, "number", "so_far", look)
+        style.zero_line(axes)
+        style.label_axes(axes, x="Period", y=label, numbers="y")
+    style.legend_below(figure, handles)
     return figure
-
-
-def _lines_so_far(axes: Axes, periods: pd.DataFrame, column: str) -> None:
-    so_far = periods.assign(so_far=periods.groupby("policy", observed=True)[column].cumsum())
-    style.draw_lines(axes, so_far, "number", "so_far", style.looks(list(periods["policy"].unique())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentF
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.numerics import wilson_interval
-from reidsim.core.wording import BLACK, BLUE, GREY, ORANGE, Measure, measures_among
+from reidsim.core.wording import BLACK, BLUE, GREY, ORANGE, measures_among
 from reidsim.figures import style
+from reidsim.figures.studies import sensitivity_lines
 from reidsim.kinds.participation.kind import EquilibriaSection
 
 
@@ -40,44 +41,14 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield the name ``participation`` and its Figure for a sweep of one numeric key.
 
-    Nothing is yielded if the sweep changes several keys, or a key whose values are not numbers; see
-    `participation_along`.
+    It shows means over replications of participation and payoff. Nothing is yielded if the sweep changes several keys,
+    or a key whose values are not numbers.
     """
-    keys = result.design.swept
+    keys, columns = result.design.swept, ["participation", "publisher_payoff"]
     if len(keys) == 1 and is_numeric_dtype(result.runs[keys[0]]):
-        yield "participation", participation_along(result.runs, keys[0], result.measures)
-
-
-def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure]) -> Figure:
-    """Draw participation and payoff of each policy against a key.
-
-    Values are means over replications.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        One row per run and policy: ``policy``, the key, ``participation`` and ``publisher_payoff``.
-    key : str
-        Key path of the swept number, the horizontal axis.
-    measures : sequence of Measure
-        Measures of the scenario; the labels of participation and payoff are the titles of the panels.
-
-    Returns
-    -------
-    Figure
-        Two panels, share of people who join and mean payoff per person; one line per policy.
-    """
-    columns = ("participation", "publisher_payoff")
-    look = style.looks(list(dict.fromkeys(runs["policy"])))
-    figure, [row] = style.new_figure(1, 2, panel=(4.2, 3.0))
-    means = runs.groupby(["policy", key], observed=True, as_index=False)[list(columns)].mean()
-    for axes, (column, measure) in zip(row, measures_among(measures, columns).items(), strict=True):
-        handles = style.draw_lines(axes, means, key, column, look)
-        if column == "participation":
-            axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-        style.label_axes(axes, title=measure.label, x=style.parameter_label(key))
-    style.legend_below(figure, handles)
-    return figure
+        means = result.runs.groupby(["policy", keys[0]], observed=True, as_index=False)[columns].mean()
+        lines = means.rename(columns={keys[0]: "value"}).assign(parameter=keys[0])
+        yield "participation", sensitivity_lines(lines, list(measures_among(result.measures, columns).values()))
 
 
 def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
