@@ -5,7 +5,8 @@ import reidsim
 result = reidsim.run(
     "prasser2017-runtimes",
     overrides={
-        "sweep.values": {"economics.loss": {"from": 0, "to": 2000, "points": 5}, "publisher.prune": [True, False]}
+        "replications": 5,
+        "sweep.values": {"economics.loss": {"from": 0, "to": 2000, "points": 5}, "publisher.prune": [True, False]},
     },
 )
 figure = result.plot("full-domain-runtimes")

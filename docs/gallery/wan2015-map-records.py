@@ -7,7 +7,7 @@ result = reidsim.run(
     overrides={
         "sweep.values": {
             "economics.benefit": {"from": 30, "to": 1500, "points": 15},
-            "economics.loss": {"from": 0, "to": 25000, "points": 15},
+            "economics.loss": {"from": 25, "to": 25000, "points": 16, "scale": "log"},
             "release.path": [
                 "bundled:wan2015-map-records/black-man-19.csv",
                 "bundled:wan2015-map-records/white-woman-62.csv",

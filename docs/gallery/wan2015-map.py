@@ -6,8 +6,8 @@ result = reidsim.run(
     "wan2015-map",
     overrides={
         "sweep.values": {
-            "economics.benefit": {"from": 30, "to": 1500, "points": 11},
-            "economics.loss": {"from": 0, "to": 25000, "points": 11},
+            "economics.benefit": {"from": 30, "to": 1500, "points": 15},
+            "economics.loss": {"from": 25, "to": 25000, "points": 16, "scale": "log"},
         }
     },
 )

@@ -3,5 +3,5 @@
 import reidsim
 
 result = reidsim.run("xia2021", overrides={"release.sizes": [1000, 20000], "release.samples": 1, "figures": {}})
-figure = result.plot("risk-maps")
+figure = result.plot("person-risks")
 figure.savefig("xia2021.png")

@@ -897,11 +897,8 @@ def parameter_maps(
         bar = _colour_bar(figure, place, _draw_cells(place, surface, *colours), unit)
         if measure is SHARE_ATTACKED and is_binary:
             bar.set_ticks([0, 1], labels=["not attacked", "attacked"])
-        labels = (
-            style.parameter_label(x) if place in grid[-1] else "",
-            style.parameter_label(y) if place in (grid[0][0], grid[1][0]) else "",
-        )
-        style.label_axes(place, title=f"({letter}) {name}", x=labels[0], y=labels[1])
+        style.label_axes(place, title=f"({letter}) {name}", x=style.parameter_label(x), y=style.parameter_label(y))
+        place.label_outer()
         if case is not None:
             # Black with a white rim is visible on black, white and grey.
             rim = [withStroke(linewidth=5, foreground="white")]

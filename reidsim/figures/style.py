@@ -272,11 +272,12 @@ def panels(number: int, columns: int, *, panel: tuple[float, float], sharey: boo
 def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int = 12, **more: Any) -> list[Line2D]:
     """Draw a line with about `marks` markers; return its legend handle in a list.
 
-    More markers blur a long line. Fewer than three points have markers only, because two say nothing about the values
-    between them. `label` is its name in the legend; `more` are options of matplotlib's ``plot``, which override the
-    style.
+    More markers blur a long line. Markers of fewer than three points are not joined, because two say nothing about the
+    values between them. `label` is its name in the legend; `more` are options of matplotlib's ``plot``, which override
+    the style.
     """
-    every, dashes = max(1, len(x) // marks), look.dashes if len(x) > 2 else "none"
+    every, joined = max(1, len(x) // marks), len(x) > 2 or more.get("marker", look.marker) is None
+    dashes = look.dashes if joined else "none"
     own = {"color": look.colour, "linestyle": dashes, "marker": look.marker, "markevery": every}
     return axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", "label": label, **more})
 
