@@ -60,7 +60,7 @@ _PANELS_OF_WAVES = (
     (RISK.column, RISK.label, "share of records"),
 )
 # Characters of a policy's name on one line beside a row of panels.
-_NAME_WIDTH = 11
+_NAME_WIDTH = 13
 # Axis labels of the map of risk against utility loss, by measure, and whether the loss is the measure's complement.
 _LOSSES = {
     "interval_overlap": ("Utility loss: 1 \N{MINUS SIGN} mean overlap of the coefficients' 95% intervals", True),
@@ -393,7 +393,7 @@ _MOST_WRITTEN = 8
 # A switch point has a label unless it is within this share of the axis of the previous label.
 _APART = 0.1
 # Height of a row and width of a column of cross-play, inches.
-_ROW, _COLUMN = 0.24, 0.78
+_ROW, _COLUMN = 0.24, 0.75
 # Weights of red, green and blue in the brightness of a colour (ITU-R BT.601).
 _LUMINANCE = (0.299, 0.587, 0.114)
 
@@ -969,7 +969,7 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
         largest have the darkest colour; otherwise, it is linear from 0 to 1.
     """
     rows, columns = payoff.shape
-    figure, [[left, right]] = style.new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))
+    figure, [[left, right]] = style.new_figure(1, 2, panel=(1.5 + _COLUMN * columns, 1.2 + _ROW * rows))
     largest = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0
     positive = risk.to_numpy()[risk.to_numpy() > 0]
     lowest, highest = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
