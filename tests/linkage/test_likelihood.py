@@ -100,6 +100,24 @@ def test_right_guesses_are_as_frequent_as_predicted() -> None:
     assert abs(right.mean() - match.probability.mean()) < 4 * right.std() / np.sqrt(20_000)
 
 
+def test_right_rows_are_as_frequent_as_predicted() -> None:
+    # 2,000 of 100,000 people are in the file. The bound is 4 standard errors, as for people.
+    rng = np.random.default_rng(3)
+    sizes, keep = (60, 40, 30), 0.8
+    people = np.column_stack([np.minimum(rng.geometric(2.5 / size, 100_000) - 1, size - 1) for size in sizes])
+    own = people[:2000]
+    labels, columns = own.copy(), []
+    for place, size in enumerate(sizes):
+        shares = np.bincount(own[:, place], minlength=size) / len(own)
+        changed = rng.random(len(own)) > keep
+        labels[changed, place] = rng.choice(size, changed.sum(), p=shares)
+        columns.append(replaced(keep, shares))
+    usual = Candidates(people, np.ones(len(people))).match(labels, columns).total
+    match = match_rows(own, labels, columns, usual)
+    right = match.success(joint_likelihood(labels, own, columns) / usual)
+    assert abs(right.mean() - match.probability.mean()) < 4 * right.std() / np.sqrt(len(own))
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32))
 def test_estimated_model_predicts_each_record_best_by_the_others(seed) -> None:
