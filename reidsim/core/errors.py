@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import errno
 import functools
+import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -95,10 +96,17 @@ def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorate a function so that its errors name arguments, not CLI options.
 
     In the texts of an `InputError`, an option such as ``--min-size`` becomes the argument's name, such as ``min_size``.
+    An unknown or missing argument is such an error.
     """
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def named(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            known = f"arguments {listed(signature.parameters, 20)}"
+            raise InputError(str(error), source=function.__name__, expected=known) from None
         try:
             return function(*args, **kwargs)
         except InputError as error:

@@ -13,6 +13,7 @@ import gzip
 import importlib
 import io
 import itertools
+import os
 import re
 import warnings
 import zlib
@@ -33,7 +34,7 @@ from pandas.io.stata import StataReader
 from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
-from reidsim.core.errors import InputError, listed, nearest, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, listed, nearest, refuse_first, refuse_rows, require_distinct
 from reidsim.core.files import (
     EXCEL,
     SAS,
@@ -655,10 +656,13 @@ def as_file(data: Any, argument: str, name: str = "data") -> Iterator[Path]:
     Raises
     ------
     InputError
-        If the table in memory has no rows or no columns, or two columns have equal names.
+        If there is neither a table nor a path, or the table in memory has no rows or no columns, or two columns have
+        equal names.
     """
     table = pandas_table(data)
     if not isinstance(table, pd.DataFrame):
+        wrong = not isinstance(table, str | os.PathLike), "wrong type", None, table, "a table, or the path of a file"
+        refuse_first(wrong, source=argument)
         yield Path(table)
         return
     with TemporaryDirectory(prefix="reidsim-") as place:

@@ -432,11 +432,11 @@ def json_of(data: object) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a numpy scalar as a Python scalar, and any other object as text.
+    """Return a numpy scalar or array as Python numbers or lists of them, and any other object as text.
 
     This is the argument `default` of `json.dumps`, which calls it only for objects that JSON cannot represent.
     """
-    return value.item() if hasattr(value, "item") else str(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _checked(validate: Callable[[Any], Model], model: type[Model], data: Any) -> Model:

@@ -10,24 +10,26 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from reidsim.core.errors import InputError, listed, refuse_first, refuse_rows
+from reidsim.core.errors import listed, refuse_first, refuse_rows
 from reidsim.core.numerics import random_stream, wilson_interval
 from reidsim.core.tables import as_file, coded, read_coded_table, require_columns, sniff_delimiter
+from reidsim.core.validation import Section, validated
 from reidsim.core.wording import counted
 from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_of, versions
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.record_linkage import MOST_COLUMNS, LinkedColumn, Sides, link
 from reidsim.linkage.totals import successes
-from reidsim.populations.population import Attribute, Counts, distinct_rows
+from reidsim.populations.population import Attribute, Counts, Seed, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.noise import unknown
 from reidsim.releases.records import CellReader, Members
@@ -44,6 +46,10 @@ _MOST_BESIDE_ERRORS = 50
 _MOST_OF_LINKED_ROWS = 1000
 # A cell that fits no value stands for the most similar values, up to this number of edits.
 _MOST_EDITS = 2
+_RELIABILITY = (
+    *("estimate", "from", "to", "claims", "mean"),
+    *("correct", "precision", "precision_low", "precision_high"),
+)
 _THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _MISSING = ("", "NA")
 _LARGEST = 700.0  # exponent of the largest floating-point number
@@ -144,6 +150,15 @@ def attack(
     [[0, 'Bob', 1.0], [1, 'Cem', 1.0]]
     """
     loaded: Scenario[Any] | None = None if scenario is None else Scenario.load(scenario, allow_code=allow_code)
+    if loaded is not None and hasattr(loaded.scenario, "economics"):
+        economics = economics_of(loaded.scenario)[0]
+        gain, cost = economics.adversary_gain if gain is None else gain, economics.cost if cost is None else cost
+    for name, amount in (("gain", gain), ("cost", cost)):
+        missing, expected = "amount missing", "an amount, or a scenario with economics"
+        refuse_first((amount is None, missing, name, None, expected), source="attack")
+    seed = (0 if loaded is None else loaded.scenario.seed) if seed is None else seed
+    given = {"id": id, "person": person, "gain": gain, "cost": cost, "coverage": coverage, "seed": seed}
+    options = validated(_Options, given, "attack")
     with (
         as_file(data, "attack: argument 'data'", "shared") as shared_file,
         as_file(register, "attack: argument 'register'", "register") as register_file,
@@ -151,31 +166,30 @@ def attack(
     ):
         files = {"file": shared_file, "register": register_file}
         files |= {} if truth is None else {"truth": truth_file}
-        return _attacked(files, loaded, id, person, _game(loaded, gain, cost, coverage), seed, progress)
+        return _attacked(files, loaded, options, progress)
 
 
-class _Game(NamedTuple):
-    """Gain of a correct claim, cost of a claim, and probability that the person of a row is in the register."""
+class _Options(Section):
+    """Options of an attack; see `attack`."""
 
-    gain: float
-    cost: float
-    coverage: float
+    id: str | None
+    person: str | None
+    gain: float = Field(ge=0)
+    cost: float = Field(ge=0)
+    coverage: float = Field(gt=0, le=1)
+    seed: Seed
 
 
 def _attacked(
     files: Mapping[str, Path],
     loaded: Scenario[Any] | None,
-    key: str | None,
-    person: str | None,
-    game: _Game,
-    seed: int | None,
+    options: _Options,
     progress: Progress | None,
 ) -> AttackResult:
     """Return the attack on a file; `files` has ``file``, ``register`` and perhaps ``truth``. See `attack`."""
-    started, coverage = time.perf_counter(), game.coverage
+    started, key, person, seed = time.perf_counter(), options.id, options.person, options.seed
     report: Progress = progress or (lambda task, done, total: None)
     report("reading files", 0, 3)
-    seed = (0 if loaded is None else loaded.scenario.seed) if seed is None else seed
     tables = {name: read_coded_table(path, delimiter=sniff_delimiter(path)) for name, path in files.items()}
     shared, register = tables["file"], tables["register"]
     for table, name, column in ((register, "register", key), (shared, "file", person)):
@@ -193,12 +207,12 @@ def _attacked(
     problem, expected = "noise is supported for single rows", "one row per person, in the file and in the register"
     refuse_first((sides.has_noise and most_rows > 1, problem, "noise", counted(most_rows, "row"), expected))
     report("predicting", 1, 3)
-    least = coverage * game.gain / game.cost if game.cost else np.inf
+    least = options.coverage * options.gain / options.cost if options.cost else np.inf
     search = _search(sides, int(person_sets.rows_of_person.max()), least, is_linked=person is not None)
     report("linking", 2, 3)
     pairs, is_linked = link(sides, search, seed), person is not None
-    options = _posteriors(pairs, sides, row_sets, person_sets, coverage, is_linked=is_linked)
-    claimed = _claims(options, unit_set, person_set, game, random_stream(seed, "claims"))
+    probable = _posteriors(pairs, sides, row_sets, person_sets, options.coverage, is_linked=is_linked)
+    claimed = _claims(probable, unit_set, person_set, options, random_stream(seed, "claims"))
     first = pd.Series(np.arange(len(units))).groupby(units).first().to_numpy()
     claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
     claims = claims.join(claimed[list(ESTIMATES)])
@@ -206,33 +220,15 @@ def _attacked(
         claims["correct"] = own[claims["row"]] == claimed["person"].to_numpy()
     claims = claims.sort_values("row", ignore_index=True)
     size = {"rows": len(shared), "people": len(names)}
-    tables_of = _measured(claims, game, size, files["file"].name)
+    tables_of = _measured(claims, options, size, files["file"].name)
     digests = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
-    facts = {"attack": {**digests, "id": key, "person": person, **game._asdict(), "seed": seed}}
+    facts = {"attack": {**digests, **options.model_dump()}}
     timings = {"attack": time.perf_counter() - started}
     if loaded is not None:
         return AttackResult(*tables_of, **common_fields(loaded, timings, facts, warnings))
     about = {"scenario": "attack", "content": {}, "scenario_hash": scenario_hash({}), "versions": versions()}
     manifest = {**about, "timings_seconds": timings, **facts}
     return AttackResult(*tables_of, name="attack", manifest=manifest, warnings=warnings)
-
-
-def _game(loaded: Scenario[Any] | None, gain: float | None, cost: float | None, coverage: float) -> _Game:
-    """Return gain and cost, by default of the scenario, and the coverage."""
-    if loaded is not None and hasattr(loaded.scenario, "economics"):
-        economics = economics_of(loaded.scenario)[0]
-        gain, cost = economics.adversary_gain if gain is None else gain, economics.cost if cost is None else cost
-    for name, amount in (("gain", gain), ("cost", cost)):
-        if amount is None:
-            raise InputError("amount missing", where=name, expected="an amount, or a scenario with economics")
-    game = _Game(float(gain or 0.0), float(cost or 0.0), coverage)
-    amounts = [
-        (not 0 <= game[n] < np.inf, "wrong amount", name, game[n], "0 or more")
-        for n, name in ((0, "gain"), (1, "cost"))
-    ]
-    share = not 0 < coverage <= 1, "wrong probability", "coverage", coverage, "a number above 0, at most 1"
-    refuse_first(*amounts, share)
-    return game
 
 
 def _numbered(table: pd.DataFrame, column: str | None) -> tuple[NDArray[np.int64], Sequence[Any]]:
@@ -451,10 +447,10 @@ def _posteriors(
 
 
 def _claims(
-    options: pd.DataFrame,
+    probable: pd.DataFrame,
     unit_set: NDArray[np.intp],
     person_set: NDArray[np.intp],
-    game: _Game,
+    options: _Options,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Return the claims of the attack: unit, person and `ESTIMATES`.
@@ -464,22 +460,22 @@ def _claims(
 
     Parameters
     ----------
-    options : DataFrame
+    probable : DataFrame
         See `_posteriors`.
     unit_set, person_set : ndarray of int, shape (n_units,) and (n_people,)
         Set of each unit and of each person.
-    game : _Game
+    options : _Options
     rng : numpy.random.Generator
     """
-    options = options[options["probability"] * game.gain > game.cost]
-    choices = options.groupby("unit").indices
-    sets = options["set"].to_numpy()
+    probable = probable[probable["probability"] * options.gain > options.cost]
+    choices = probable.groupby("unit").indices
+    sets = probable["set"].to_numpy()
     order = rng.permutation(len(person_set))
     waiting = {
         number: order[rows] for number, rows in pd.Series(person_set[order]).groupby(person_set[order]).indices.items()
     }
     left = {number: len(waiting[number]) for number in np.unique(sets).tolist()}
-    highest = options.groupby("unit")["probability"].max().reindex(unit_set).to_numpy()
+    highest = probable.groupby("unit")["probability"].max().reindex(unit_set).to_numpy()
     chosen = rng.permutation(np.flatnonzero(highest > 0))
     claimed = []
     for unit in chosen[np.argsort(-highest[chosen], kind="stable")].tolist():
@@ -490,11 +486,11 @@ def _claims(
             left[sets[row]] -= 1
             claimed.append((unit, waiting[sets[row]][left[sets[row]]], row))
     found = pd.DataFrame(claimed, columns=["unit", "person", "row"], dtype=np.int64)
-    return found[["unit", "person"]].join(options.iloc[found["row"]][list(ESTIMATES)].reset_index(drop=True))
+    return found[["unit", "person"]].join(probable.iloc[found["row"]][list(ESTIMATES)].reset_index(drop=True))
 
 
 def _measured(
-    claims: pd.DataFrame, game: _Game, sizes: Mapping[str, int], name: str
+    claims: pd.DataFrame, options: _Options, sizes: Mapping[str, int], name: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return the tables of an `AttackResult`; see there. `sizes` are numbers of rows and people."""
     n, correct = len(claims), claims.get("correct")
@@ -504,10 +500,10 @@ def _measured(
     for suffix, value in zip(("", "_low", "_high"), expected, strict=True):
         summary |= {
             f"predicted{suffix}": float(value),
-            f"payoff_predicted{suffix}": float(game.gain * value - game.cost * n),
+            f"payoff_predicted{suffix}": float(options.gain * value - options.cost * n),
         }
     if correct is not None:
-        summary |= {**_precision(correct), "payoff": float(game.gain * correct.sum() - game.cost * n)}
+        summary |= {**_precision(correct), "payoff": float(options.gain * correct.sum() - options.cost * n)}
         summary |= {f"brier_{each}": float(((claims[each] - correct) ** 2).mean()) for each in ESTIMATES}
     thresholds = []
     for threshold in _THRESHOLDS:
@@ -522,7 +518,7 @@ def _measured(
             row = {**bounds, "claims": len(rows), "mean": rows[estimate].mean()}
             reliability.append({**row, **_precision(rows["correct"])})
     first = pd.DataFrame([summary], index=pd.Index([name], name="file"))
-    return first.reset_index(), claims, pd.DataFrame(thresholds), pd.DataFrame(reliability)
+    return first.reset_index(), claims, pd.DataFrame(thresholds), pd.DataFrame(reliability, columns=_RELIABILITY)
 
 
 def _precision(correct: pd.Series[bool]) -> dict[str, float]:

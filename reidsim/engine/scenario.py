@@ -24,14 +24,14 @@ from reidsim.core.files import PrivateFolder, require_new_file, require_plain, u
 from reidsim.core.registry import registered
 from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
-from reidsim.core.validation import toml_text, with_texts
+from reidsim.core.validation import toml_text, validated, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
-from reidsim.engine.score import ScoreResult, score_loaded
+from reidsim.engine.score import ScoreOptions, ScoreResult, score_loaded
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
@@ -694,9 +694,10 @@ class Scenario(BaseScenario[Any]):
             If the scenario is not one of tables or has no policies, or the records cannot be used.
         """
         others = nullcontext() if control is None else as_file(control, "score: argument 'control'", "control")
+        given = {"key": key, "sensitive": sensitive, "synthetic": synthetic}
+        options = validated(ScoreOptions, given, "score").model_dump()
         with as_file(data, "score: argument 'data'") as file, others as people:
-            options: Any = {"key": key, "control": people, "sensitive": sensitive, "synthetic": synthetic}
-            return score_loaded(self, file, progress=progress, **options)
+            return score_loaded(self, file, control=people, progress=progress, **options)
 
     def _values(self, name: str, value: object) -> dict[str, object]:
         """Return the values by key path of an argument of `with_`; see `_key`."""

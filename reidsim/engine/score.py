@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.numerics import random_stream
+from reidsim.core.validation import Section
 from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest, release_file_facts, sha256_of
 from reidsim.games.outcomes import averages, measures_table, reidentified_in
@@ -76,6 +77,14 @@ class ScoreResult(Result):
         """
         utility = {"data_utility": self.data_utility} if len(self.data_utility) else {}
         return {"scores": self.summary.reset_index(), "records": self.records, "claims": self.claims, **utility}
+
+
+class ScoreOptions(Section):
+    """Options of a score; see `score_loaded`."""
+
+    key: str | None
+    sensitive: tuple[str, ...]
+    synthetic: bool
 
 
 def score_loaded(

@@ -189,7 +189,7 @@ WRONG = [
     (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
     (["--scenario", "xia2021"], "gain: amount missing; expected an amount, or a scenario with economics"),
     (["--gain", "3", "--cost", "1", "--person", "visit"], "shared.csv: row 2, column 'visit': person missing"),
-    (["--gain", "3", "--cost", "1", "--coverage", "0"], "coverage: wrong probability; found 0.0; expected a number"),
+    (["--gain", "3", "--cost", "1", "--coverage", "0"], "coverage: value not allowed; found 0.0; expected greater"),
     (["--gain", "3", "--cost", "1", "--id", "nme"], "people.csv: column 'nme': column missing"),
     (["--gain", "3", "--cost", "1", "--person", "key"], "shared.csv: column 'key': column missing"),
     (["--gain", "3", "--cost", "1", "--truth", "short.csv"], "short.csv: the key does not fit the file; found '1 row'"),
@@ -274,3 +274,42 @@ def test_noise_needs_one_row_per_person():
     )
     with pytest.raises(reidsim.InputError, match="one row per person"):
         reidsim.attack(people[["age"]], people, id="name", scenario=scenario)
+
+
+PEOPLE = pd.DataFrame({"name": ["Ann", "Bob"], "age": ["31", "52"]})
+ARGUMENTS = [
+    ({"gain": "a lot"}, r"attack: gain: .*'a lot'; expected a valid number"),
+    ({"cost": -1}, r"attack: cost: .*-1; expected"),
+    ({"gain": float("inf")}, r"attack: gain: .*inf; expected a finite number"),
+    ({"gain": np.array([1, 2])}, r"attack: gain: .*\[1, 2\]; expected"),
+    ({"coverage": 1.5}, r"attack: coverage: .*1.5; expected"),
+    ({"seed": 0.5}, r"attack: seed: .*0.5; expected"),
+    ({"id": ["name"]}, r"attack: id: .*\['name'\]; expected text"),
+    ({"person": 3}, r"attack: person: .*3; expected text"),
+    ({"data": [1]}, r"attack: argument 'data': .*\[1\]; expected a table"),
+    ({"register": 7}, r"attack: argument 'register': .*7; expected a table"),
+    ({"truth": {}}, r"attack: argument 'truth': .*{}; expected a table"),
+    ({"gains": 5}, r"attack: .*'gains'; expected arguments data, register, truth, .*gain"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), ARGUMENTS)
+def test_a_wrong_argument_is_named_with_the_value_expected(wrong, message):
+    with pytest.raises(reidsim.InputError, match=message):
+        reidsim.attack(**{"data": PEOPLE, "register": PEOPLE, "gain": 2, "cost": 1, **wrong})
+
+
+def test_an_attack_without_claims_or_truth_is_stored_and_has_no_report(tmp_path, reidsim_):
+    for number, options in enumerate(({"gain": 2}, {"gain": 0, "truth": pd.DataFrame({"person": [0, 1]})})):
+        folder = tmp_path / str(number)
+        found = reidsim.attack(PEOPLE, PEOPLE, cost=1, **options)
+        found.save(folder)
+        stored = reidsim.load_result(folder)
+        assert len(stored.claims) == (2 if number == 0 else 0)
+        pd.testing.assert_frame_equal(stored.reliability, found.reliability, check_dtype=False)
+        for words in (("report", folder), ("share", folder, "-o", tmp_path / "out.csv")):
+            code, _, error = reidsim_(*words)
+            assert code == 2
+            assert error.count("\n") == 1
+            assert "'results of reidsim attack'; expected results of reidsim run" in error
+        assert not (folder / "report.html").exists()

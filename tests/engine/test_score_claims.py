@@ -206,6 +206,11 @@ def test_claims_are_printed_and_stored(tmp_path, monkeypatch, reidsim_):
         ({"control": True, "sensitive": ["job", "job"]}, "exact", "sensitive: column named twice; found 'job'"),
         ({"control": pd.DataFrame({"age": ["10"], "town": ["10"]})}, "exact", "argument 'control': too few people"),
         ({"control": pd.DataFrame({"age": ["10", "11"]})}, "exact", "argument 'control': column 'town'"),
+        ({"control": [1]}, "exact", r"argument 'control': .*\[1\]; expected a table"),
+        ({"control": True, "sensitive": "job"}, "exact", "score: sensitive: .*'job'; expected a list"),
+        ({"key": 5}, "exact", "score: key: .*5; expected text"),
+        ({"synthetic": "no"}, "exact", "score: synthetic: .*'no'; expected"),
+        ({"sensitve": ["job"]}, "exact", "score: .*'sensitve'; expected arguments .*sensitive"),
     ],
 )
 def test_impossible_claims_are_refused(options, noise, says):

@@ -32,6 +32,8 @@ from reidsim.scenarios.schema import spelled_out
 COMPLETE_FOLDER = "a complete results folder written by reidsim run"
 # Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
+# Commands whose results compare no policies, or have no scenario.
+_WITHOUT_REPORT = ("attack", "attributes", "score", "switch")
 # Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
 _REQUIRED = {"scenario": str, "content": dict, "versions": dict}
 _OPTIONAL: dict[str, Any] = {"records": int | list, "released_people": int, "scenario_file": str}
@@ -279,9 +281,13 @@ def open_results(folder: Path) -> StoredRun:
     Raises
     ------
     InputError
-        As `open_folder`, or if the main table is missing.
+        As `open_folder`, if the results are of a study without a report, or if the main table is missing.
     """
     run = open_folder(folder)
+    command = str(section(run.manifest, "result").get("type", "")).removesuffix("Result").lower()
+    if command in _WITHOUT_REPORT:
+        found, expected = f"results of reidsim {command}", "results of reidsim run, stress or cross-play"
+        raise InputError("neither a report nor a release", source=folder, found=found, expected=expected)
     # Tables behind figures may be missing.
     needed = next((table for key, table in _INSTEAD_OF_RUNS.items() if key in run.manifest), "runs")
     missing = f"{needed}.parquet" if needed is not None and needed not in run.tables else "" if run.tables else "tables"
