@@ -27,21 +27,26 @@ from reidsim.core.wording import counted
 from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_of, versions
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.record_linkage import MOST_COLUMNS, LinkedColumn, Sides, link
+from reidsim.linkage.record_linkage import (
+    MOST_BESIDE_ERRORS,
+    MOST_COLUMNS,
+    TRAINING_ROWS,
+    Floats,
+    LinkedColumn,
+    Sides,
+    link,
+)
 from reidsim.linkage.totals import successes
 from reidsim.populations.population import Attribute, Counts, Seed, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.noise import unknown
-from reidsim.releases.records import CellReader, Members
+from reidsim.releases.records import CellReader
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.scenario import Scenario
 
 # Columns with the three probabilities of a claim: by the game, by the attack, and by Splink for the pair alone.
 ESTIMATES = ("predicted", "probability", "match_probability")
-# Errors of a column are considered for rows that at most this number of people fit in the other columns. With more, a
-# claim has a probability below 1/50.
-_MOST_BESIDE_ERRORS = 50
 # Rows that more people fit are ignored: they add little to the other rows of their person.
 _MOST_OF_LINKED_ROWS = 1000
 # A cell that fits no value stands for the most similar values, up to this number of edits.
@@ -207,11 +212,15 @@ def _attacked(
     problem, expected = "noise is supported for single rows", "one row per person, in the file and in the register"
     refuse_first((sides.has_noise and most_rows > 1, problem, "noise", counted(most_rows, "row"), expected))
     report("predicting", 1, 3)
+    # A row is searched only if so few people fit it that a claim could pay.
     least = options.coverage * options.gain / options.cost if options.cost else np.inf
-    search = _search(sides, int(person_sets.rows_of_person.max()), least, is_linked=person is not None)
+    rows_of_person = int(person_sets.rows_of_person.max())
+    most = least * rows_of_person if person is None else max(least, _MOST_OF_LINKED_ROWS)
+    some = np.random.default_rng(seed).permutation(len(sides.rows))[:TRAINING_ROWS]
+    fits = _fits(sides, some)
     report("linking", 2, 3)
-    pairs, is_linked = link(sides, search, seed), person is not None
-    probable = _posteriors(pairs, sides, row_sets, person_sets, options.coverage, is_linked=is_linked)
+    (pairs, missed), is_linked = link(sides, fits, some, most, options.coverage, seed), person is not None
+    probable = _posteriors(pairs, missed, sides, row_sets, person_sets, options.coverage, is_linked=is_linked)
     claimed = _claims(probable, unit_set, person_set, options, random_stream(seed, "claims"))
     first = pd.Series(np.arange(len(units))).groupby(units).first().to_numpy()
     claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
@@ -348,36 +357,30 @@ def _column(
     return LinkedColumn(tuple(cells), values, covers, counts), value, unread
 
 
-def _search(sides: Sides, most_rows: int, least: float, *, is_linked: bool) -> Members:
-    """Return by which blocking rules each row is searched: by all columns, or by all columns but one; see `link`.
+def _fits(sides: Sides, some: NDArray[np.intp]) -> Floats:
+    """Return how many people fit each row in all columns, and in all columns but each one; see `link`.
 
-    A row is searched only if so few people fit it that a claim could pay.
-
-    Parameters
-    ----------
-    sides : Sides
-    most_rows : int
-        Largest number of rows of a person in the register.
-    least : float
-        Gain divided by cost.
-    is_linked : bool
-        Whether the file links the rows of a person.
+    The latter are computed for rows that few people fit, and for the rows `some`.
     """
     candidates, models = Candidates(sides.cells, sides.people), [column.likelihood for column in sides.columns]
-    fits = candidates.match(sides.rows, models).total
-    most = max(least, _MOST_OF_LINKED_ROWS) if is_linked else least * most_rows
-    search = np.zeros((len(fits), len(models) + 1), dtype=np.bool_)
-    search[:, 0] = (fits > 0) & (fits < most)
-    few = np.flatnonzero(fits <= _MOST_BESIDE_ERRORS)
+    fits = np.full((len(sides.rows), len(models) + 1), np.inf)
+    fits[:, 0] = candidates.match(sides.rows, models).total
+    few = np.union1d(np.flatnonzero(fits[:, 0] <= MOST_BESIDE_ERRORS), some)
     for place, model in enumerate(models):
         others = [*models[:place], unknown(*model.shape), *models[place + 1 :]]
-        total = candidates.match(sides.rows[few], others).total
-        search[few, place + 1] = (total > 0) & (total <= min(_MOST_BESIDE_ERRORS, most))
-    return search
+        fits[few, place + 1] = candidates.match(sides.rows[few], others).total
+    return fits
 
 
 def _posteriors(
-    pairs: pd.DataFrame, sides: Sides, units: RowSets, people: RowSets, coverage: float, *, is_linked: bool
+    pairs: pd.DataFrame,
+    missed: Floats,
+    sides: Sides,
+    units: RowSets,
+    people: RowSets,
+    coverage: float,
+    *,
+    is_linked: bool,
 ) -> pd.DataFrame:
     """Return the most probable people of each set of released rows.
 
@@ -387,7 +390,7 @@ def _posteriors(
 
     Parameters
     ----------
-    pairs : DataFrame
+    pairs, missed : DataFrame, ndarray
         See `link`.
     sides : Sides
     units, people : RowSets
@@ -429,12 +432,15 @@ def _posteriors(
     odds = np.exp(joint["attack"]) * coverage * prior / (1 - coverage * prior)
     joint["match_probability"] = (odds / (1 + odds)).where(odds < np.inf, 1.0)
     outside = (1 - coverage) / coverage
+    with np.errstate(divide="ignore"):
+        complete = members["times"] * np.log1p(-missed[members["row"]])
+    left = 1 - np.exp(complete.groupby(members["unit"]).sum()[joint["unit"]].to_numpy())
     for name, estimate in (("attack", "probability"), ("game", "predicted")):
         weight = joint[name] + np.log(prior)
         highest = weight.groupby(joint["unit"]).transform("max").clip(lower=-_LARGEST)
         scaled = np.exp(weight - highest)
         total = (scaled * people.people[of_set]).groupby(joint["unit"]).transform("sum").to_numpy()
-        total = total + outside * (total if name == "game" else np.exp(-highest.to_numpy()))
+        total = total + (outside * total if name == "game" else (outside + left) * np.exp(-highest.to_numpy()))
         joint[estimate] = np.divide(scaled, total, out=np.zeros(len(joint)), where=total > 0)
     if sides.has_noise:
         # Blocking misses people whose values were changed, so the sum is over the whole register. Each unit is one row.

@@ -1,8 +1,12 @@
 """Probabilistic record linkage with Splink (Fellegi and Sunter 1969): match weights of released rows and people.
 
-Splink blocks, trains and scores. A column of a pair is at one of these levels: the released cell covers the person's
-value (one level for cells that cover a similar share of people), the texts are similar (a typo), or neither. A missing
-value on either side has no weight. Rows with equal cells, and people with equal values, are linked once.
+Splink blocks, compares and scores. A column of a pair is at one of these levels: the released cell covers the person's
+value, the texts are similar (a typo), or neither. A missing value on either side has no weight. Rows with equal cells,
+and people with equal values, are linked once.
+
+The error rates of all columns are trained together, from random rows. Each row has one person, whom blocking may miss.
+Splink's own training would consider pairs one by one, and only people who fit in the columns of a blocking rule, so
+that rates of a file with errors in several columns would be too low.
 """
 
 from __future__ import annotations
@@ -24,17 +28,17 @@ from reidsim.releases.records import Members
 
 Floats = NDArray[np.float64]
 
-# Shares of a row's own people at the levels "covers" and "similar", before training.
-_COVERS, _SIMILAR = 0.98, 0.01
-# Distinct rows that train a column, and random pairs from which chance agreement is estimated. With 500 rows, the
-# standard error of an error rate of 1 % is 0.4 %, and training takes about a second per column.
-_TRAINING_ROWS, _RANDOM_PAIRS = 500, 200_000
-# With fewer rows, shares before training are used.
-_FEWEST = 50
-# People from whom chance agreement is estimated in a column without training rows.
-_PEOPLE = 2_000
-# Class of a label that covers any value and of a missing value, and class of other values of people.
-_ANYTHING, _PERSON = 0, 99
+# Errors of a column are considered for rows that at most this number of people fit in the other columns. With more, a
+# claim has a probability below 1/50. Training rows have a higher limit, since a low one would select rare values.
+MOST_BESIDE_ERRORS, _MOST_OF_TRAINING = 50, 200
+# Shares of rows whose cell covers the person's value, is similar to it, or neither, before training; and the number of
+# training rows that would have the same weight.
+_BEFORE, _WEIGHT = np.array([0.98, 0.01, 0.01]), 5
+# Training rows, random pairs and people from whom chance agreement is estimated, and steps of training. With 500 rows,
+# the standard error of an error rate of 1 % is 0.4 %.
+TRAINING_ROWS, _RANDOM_PAIRS, _PEOPLE, _STEPS = 500, 200_000, 2_000, 200
+# Share of people with a value that nobody has.
+_LEAST = 1e-9
 _MEMORY = "2GB"
 # The rules that search a row are the binary digits of an integer of 64 bits.
 MOST_COLUMNS = 60
@@ -69,13 +73,12 @@ class LinkedColumn:
     def share(self) -> Floats:
         """Share of people with a known value that each label covers, shape (n_labels,)."""
         known = self.people[:-1]
-        return np.asarray(self.covers[:, :-1] @ known / max(known.sum(), 1))
+        return np.asarray(self.covers[:, :-1] @ known / max(known.sum(), 1)).clip(_LEAST)
 
     @cached_property
-    def size_class(self) -> NDArray[np.int64]:
-        """Class of each label: the power of ten of its share of people, from 1; 0 if it covers any value."""
-        power = 1 - np.floor(np.log10(np.maximum(self.share, 1e-9))).astype(np.int64)
-        return np.where(self.covers.all(axis=1), _ANYTHING, power)
+    def excludes(self) -> Members:
+        """Whether each label excludes any value, shape (n_labels,)."""
+        return np.logical_not(self.covers.all(axis=1))
 
     @property
     def likelihood(self) -> Floats:
@@ -120,21 +123,31 @@ class Sides(NamedTuple):
         return any(column.noise is not None for column in self.columns)
 
 
-def link(sides: Sides, search: Members, seed: int) -> pd.DataFrame:
+def link(
+    sides: Sides, fits: Floats, some: NDArray[np.intp], most: float, coverage: float, seed: int
+) -> tuple[pd.DataFrame, Floats]:
     """Return the match weights of the pairs of a released row and a person that blocking finds.
 
     Parameters
     ----------
     sides : Sides
-    search : ndarray of bool, shape (n_rows, 1 + n_columns)
-        Whether to search for the people who fit each row in all columns, and in all columns but each one.
+    fits : ndarray of float64, shape (n_rows, 1 + n_columns)
+        Number of people who fit each row in all columns, and in all columns but each one; infinite if unknown.
+    some : ndarray of int, shape (n_training,)
+        Rows that train the error rates, drawn at random.
+    most : float
+        A row is searched only if fewer people fit it.
+    coverage : float
+        Probability that the person of a row is in the register.
     seed : int
-        Seed of random pairs and training rows.
+        Seed of random pairs.
 
     Returns
     -------
-    DataFrame
+    pairs : DataFrame
         Columns ``row``, ``cell`` and ``weight``: the natural logarithm of the Bayes factor of a match.
+    missed : ndarray of float64, shape (n_rows,)
+        Probability that no pair has the person of a row, if this person is in the register.
 
     Raises
     ------
@@ -149,119 +162,163 @@ def link(sides: Sides, search: Members, seed: int) -> pd.DataFrame:
         hint = "run pip install 'reidsim[attack]'"
         raise InputError(f"package {error.name} is needed to attack a file", hint=hint) from None
 
-    def linker(released: pa.Table, register: pa.Table, prior: float, comparisons: Any, rules: Any) -> Any:
+    columns, rows, cells, people = sides
+    n, rng = int(people.sum()), np.random.default_rng(seed)
+    prior, levels = 1 / max(n, 2), [f"gamma_c{place}" for place in range(len(columns))]
+
+    def linker(own: Codes, others: Codes, bits: Counts, shares: Floats, rules: Any, *, training: bool) -> Any:
         connection = duckdb.connect()
         connection.execute(f"SET memory_limit = '{_MEMORY}'; SET enable_progress_bar = false")
         api = DuckDBAPI(connection)
+        tables = _table(columns, own, bits), _table(columns, others, np.zeros(len(others), np.int64), of_people=True)
         # The first table is the left one of a pair.
-        tables = [api.register(table, dataset_display_name=name) for name, table in (("a", released), ("b", register))]
-        settings = SettingsCreator("link_only", comparisons, rules, prior, retain_matching_columns=False)
-        return Linker(tables, settings, log_level=logging.ERROR)
+        both = [api.register(table, dataset_display_name=name) for name, table in zip("ab", tables, strict=True)]
+        comparisons = [_comparison(place, *share) for place, share in enumerate(shares)]
+        settings = SettingsCreator("link_only", comparisons, rules, prior, retain_matching_columns=training)
+        model = Linker(both, settings, log_level=logging.ERROR)
+        for place, column in enumerate(columns):
+            chance = pa.table({f"n{place}": np.arange(len(column.share)), f"tf_n{place}": column.share})
+            model.table_management.register_term_frequency_lookup(api.register(chance), f"n{place}")
+        return model
 
-    columns, rows, cells, people = sides
-    comparisons, rng = [], np.random.default_rng(seed)
+    def pairs_of(some: NDArray[np.intp], search: Members, shares: Floats, *, training: bool) -> pd.DataFrame:
+        rules = [
+            CustomRule(condition, arrays_to_explode=exploded)
+            for place in range(-1, len(columns))
+            if search[:, place + 1].any()
+            for condition, exploded in [_rule(sides, some[search[:, place + 1]], place)]
+        ]
+        shown = ["unique_id_l as row", "unique_id_r as cell", "match_weight", *(levels if training else ())]
+        if not rules:
+            return pd.DataFrame(0, index=[], columns=[name.split()[-1] for name in shown])
+        model = linker(rows[some], cells, search @ (1 << np.arange(search.shape[1])), shares, rules, training=training)
+        scored = model.inference.predict().as_duckdbpyrelation()
+        # Several rules may find a pair.
+        pairs: pd.DataFrame = scored.project(", ".join(shown)).distinct().df()
+        return pairs
+
+    # The last two columns are the shares of random pairs that are similar, and of others that are not covered.
+    shares = np.column_stack([np.tile(_BEFORE, (len(columns), 1)), np.full((len(columns), 2), 0.5)])
+    others = cells[rng.choice(len(cells), _PEOPLE, p=people / n)]
+    model = linker(rows[some], others, np.zeros(len(some), np.int64), shares, [], training=True)
+    model.training.estimate_u_using_random_sampling(max_pairs=_RANDOM_PAIRS, seed=seed, num_chunks=1)
+    for share, comparison in zip(shares, model.misc.save_model_to_json()["comparisons"], strict=True):
+        *_, alike, rest = comparison["comparison_levels"]
+        share[3:] = [each.get("u_probability", 1 / _RANDOM_PAIRS) for each in (alike, rest)]
+    excludes = np.column_stack([column.excludes[rows[:, place]] for place, column in enumerate(columns)])
+    search = fits[some] <= _MOST_OF_TRAINING
+    search[:, 0] = False
+    pairs = pairs_of(some, search, shares, training=True)
+    pairs["times"] = people[pairs["cell"].to_numpy(np.int64)] / n
+    # Pairs of a row with equal levels count as one. People who fit a row were counted before.
+    pairs = pairs.groupby(["row", *levels])[["times"]].sum().reset_index()
+    row = np.concatenate([pairs["row"].to_numpy(np.int64), np.arange(len(some))])
+    level = np.concatenate([pairs[levels].to_numpy(np.int64), np.where(excludes[some], 2, -1)])
+    times = np.concatenate([pairs["times"].to_numpy(), fits[some, 0] / n])
     for place, column in enumerate(columns):
-        row, cell = _training_pairs(sides, search[:, place + 1], place, rng)
-        own, is_enough = np.unique(row), len(np.unique(row)) >= _FEWEST
-        if not is_enough:
-            own = rng.permutation(len(rows))[:_TRAINING_ROWS]
-            cell = rng.choice(len(cells), _PEOPLE, p=people / people.sum())
-            row = np.zeros(len(cell), dtype=np.int64)
-        tables = _table(columns, rows[own], [place], own), _table(columns, cells[cell], [place], row, of_people=True)
-        # Splink divides by the odds, which are infinite if all pairs are matches.
-        training = linker(*tables, len(own) / (len(row) + 1), [_comparison(place, column, rows[:, place])], [])
-        training.training.estimate_u_using_random_sampling(max_pairs=_RANDOM_PAIRS, seed=seed, num_chunks=1)
-        if is_enough:
-            training.training.estimate_parameters_using_expectation_maximisation(
-                CustomRule("l.bits = r.bits"), fix_probability_two_random_records_match=True
-            )
-        comparisons += training.misc.save_model_to_json()["comparisons"]
-    rules = [
-        CustomRule(condition, arrays_to_explode=exploded)
-        for place in range(-1, len(columns))
-        if search[:, place + 1].any()
-        for condition, exploded in [_rule(sides, search[:, place + 1], place)]
-    ]
-    if not rules:
-        return pd.DataFrame({"row": np.zeros(0, np.int64), "cell": np.zeros(0, np.int64), "weight": np.zeros(0)})
-    prior, every = 1 / max(int(people.sum()), 2), range(len(columns))
-    released = _table(columns, rows, every, search @ (1 << np.arange(search.shape[1])))
-    register = _table(columns, cells, every, np.zeros(len(cells), dtype=np.int64), of_people=True)
-    pairs = linker(released, register, prior, comparisons, rules).inference.predict().as_duckdbpyrelation()
-    # Several rules may find a pair.
-    query = "select distinct unique_id_l as row, unique_id_r as cell, match_weight from pairs"
-    found: pd.DataFrame = pairs.query("pairs", query).df()
-    found["weight"] = found.pop("match_weight") * np.log(2) - np.log(prior / (1 - prior))
-    return found
+        covered, found = column.share[rows[some[row], place]], level[:, place]
+        times /= np.select([found == 2, found >= 0], [covered, shares[place, np.where(found == 1, 3, 4)]], 1.0)
+    search[:, 0] = True
+    shares[:, :3] = _trained(row, level, times, search, excludes[some], (1 - coverage) / coverage)
+    search = np.column_stack([fits[:, :1] < most, fits[:, 1:] <= min(MOST_BESIDE_ERRORS, most)])
+    pairs = pairs_of(np.arange(len(rows)), search, shares, training=False)
+    pairs["weight"] = pairs.pop("match_weight") * np.log(2) - np.log(prior / (1 - prior))
+    return pairs, 1 - _found(shares[:, :3], search, excludes).sum(axis=1)
 
 
-def _table(
-    columns: Sequence[LinkedColumn], codes: Codes, places: Sequence[int], bits: Counts, *, of_people: bool = False
-) -> pa.Table:
-    """Return the table of one side for Splink: for each column, its covered values, text and class.
+def _found(shares: Floats, search: Members, excludes: Members) -> Floats:
+    """Return the probability that blocking finds a row's person, without and with an error in each column.
 
-    `bits` has the rules by which a row is searched, as binary digits, or the row whose pairs train a column.
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (n_columns, 3)
+        Shares of rows whose cell covers the person's value, is similar to it, or neither.
+    search : ndarray of bool, shape (n_rows, 1 + n_columns)
+        Whether each row is searched in all columns, and in all columns but each one.
+    excludes : ndarray of bool, shape (n_rows, n_columns)
+        Whether the cell excludes any value.
+    """
+    covers = np.where(excludes, shares[:, 0], 1.0)
+    every = covers.prod(axis=1, keepdims=True)
+    return np.hstack([every, every * (1 - covers) / covers]) * search
+
+
+def _trained(row: Counts, level: Codes, times: Floats, search: Members, excludes: Members, outside: float) -> Floats:
+    """Return the shares of rows with each level, by column (expectation maximization); see `_found`.
+
+    Each row has one person, who is in a pair, or missed by blocking, or outside the register.
+
+    Parameters
+    ----------
+    row, level, times : ndarray, of shape (n_pairs,), (n_pairs, n_columns), and (n_pairs,)
+        Row of each pair, Splink's numbers of its levels (2 for covered, 1 for similar, 0 for neither, -1 for missing),
+        and its share of the people divided by the chances of its levels.
+    search, excludes : ndarray
+        See `_found`.
+    outside : float
+        Odds that the person of a row is not in the register.
+    """
+    shares, columns = np.tile(_BEFORE, (level.shape[1], 1)), np.arange(level.shape[1])
+    for _ in range(_STEPS):
+        found = _found(shares, search, excludes)
+        missed = 1 - found.sum(axis=1)
+        weight = times * np.column_stack([shares[:, ::-1], np.ones(len(columns))])[columns, level].prod(axis=1)
+        total = np.bincount(row, weight, len(search)) + missed + outside
+        weight /= total[row]
+        wrong = excludes * (1 - shares[:, 0]) - found[:, 1:]
+        of_missed = np.stack([excludes * missed[:, None] - wrong, wrong]) / total[:, None]
+        counts = np.column_stack([weight @ (level == each) for each in (2, 1, 0)])
+        counts[:, 0] += of_missed[0].sum(axis=0)
+        counts[:, 1:] += shares[:, 1:] * (of_missed[1].sum(axis=0) / shares[:, 1:].sum(axis=1))[:, None]
+        counts += _WEIGHT * _BEFORE
+        shares = counts / counts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _table(columns: Sequence[LinkedColumn], codes: Codes, bits: Counts, *, of_people: bool = False) -> pa.Table:
+    """Return the table of one side for Splink: for each column, its covered values, text and label.
+
+    A label that excludes no value, and a missing value, are null. `bits` has the rules by which a row is searched, as
+    binary digits.
     """
     table = {"unique_id": pa.array(np.arange(len(codes))), "bits": pa.array(bits)}
-    for place in places:
-        column, code = columns[place], pa.array(codes[:, place])
-        n = len(column.values) - 1
+    for place, column in enumerate(columns):
+        n, code = len(column.values) - 1, pa.array(codes[:, place])
         if of_people:
-            values, texts = [*([value] for value in range(n)), list(range(n))], column.values
-            classes = np.where(np.arange(n + 1) < n, _PERSON, _ANYTHING)
+            values, texts = [*([value] for value in range(n)), list(range(n))], [*column.values[:-1], None]
+            labels = pa.nulls(n + 1, pa.int64())
         else:
-            values, texts = [np.flatnonzero(each).tolist() for each in column.covers[:, :-1]], column.labels
-            classes = column.size_class
+            values, texts = [np.flatnonzero(each).tolist() for each in column.covers[:, :-1]], list(column.labels)
+            labels = pa.array(np.arange(len(texts)), mask=~column.excludes)
         table[f"c{place}"] = pa.array(values, type=pa.list_(pa.int64())).take(code)
         table[f"t{place}"] = pa.array(texts, type=pa.string()).take(code)
-        table[f"k{place}"] = pa.array(classes).take(code)
+        table[f"n{place}"] = labels.take(code)
     return pa.table(table)
 
 
-def _comparison(place: int, column: LinkedColumn, labels: Codes) -> Any:
-    """Return the comparison of a column, with shares of levels before training."""
+def _comparison(place: int, covers: float, similar: float, other: float, alike: float, rest: float) -> Any:
+    """Return the comparison of a column, given shares of matches and of random pairs.
+
+    Splink divides the share of covered values by the share of people whom the label covers (term frequency).
+    """
     from splink.comparison_level_library import CustomLevel
     from splink.comparison_library import CustomComparison
 
-    c, t, k = (f"{letter}{place}" for letter in "ctk")
-    classes, share = column.size_class[labels], column.share[labels]
-    known = max(int((classes != _ANYTHING).sum()), 1)
-    levels = [CustomLevel(f"least({k}_l, {k}_r) = {_ANYTHING}").configure(is_null_level=True)]
-    by_chance = 0.0
-    for each in np.unique(classes[classes != _ANYTHING]).tolist():
-        of_class, chance = classes == each, float(share[classes == each].sum()) / known
-        by_chance += chance
-        level = CustomLevel(f"list_has_any({c}_l, {c}_r) and least({k}_l, {k}_r) = {each}")
-        levels.append(
-            level.configure(m_probability=_COVERS * float(of_class.sum()) / known, u_probability=max(chance, 1e-9))
-        )
-    alike = f"damerau_levenshtein({t}_l, {t}_r) <= 1 or jaro_winkler_similarity({t}_l, {t}_r) >= 0.92"
-    rest = max(1.0 - by_chance, 1e-9)
-    levels.append(CustomLevel(alike).configure(m_probability=_SIMILAR, u_probability=rest * _SIMILAR))
-    other = CustomLevel("ELSE", label_for_charts="other")
-    levels.append(other.configure(m_probability=1 - _COVERS - _SIMILAR, u_probability=rest * (1 - _SIMILAR)))
+    c, t, n = (f"{letter}{place}" for letter in "ctn")
+    levels = [
+        CustomLevel(f"{n}_l is null or {t}_r is null").configure(is_null_level=True),
+        CustomLevel(f"list_has_any({c}_l, {c}_r)").configure(
+            m_probability=covers, u_probability=0.5, tf_adjustment_column=n, disable_tf_exact_match_detection=True
+        ),
+        CustomLevel(
+            f"damerau_levenshtein({t}_l, {t}_r) <= 1 or jaro_winkler_similarity({t}_l, {t}_r) >= 0.92"
+        ).configure(m_probability=similar, u_probability=alike),
+        CustomLevel("ELSE", label_for_charts="other").configure(m_probability=other, u_probability=rest),
+    ]
     return CustomComparison(output_column_name=c, comparison_levels=levels)
 
 
-def _training_pairs(
-    sides: Sides, narrow: Members, without: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and cell of each pair of a sampled row and a person who fits it in all columns but one.
-
-    Only rows marked in `narrow` are sampled. One of the pairs of a row is a match, if the other columns have no errors.
-    """
-    rows, cells = np.flatnonzero(narrow), [np.zeros(0, dtype=np.int64)]
-    sampled = rng.permutation(rows)[:_TRAINING_ROWS]
-    others = sorted(set(range(len(sides.columns))) - {without}, key=lambda c: float(sides.columns[c].share.mean()))
-    for row in sampled:
-        fits = np.arange(len(sides.cells))
-        for place in others:
-            fits = fits[sides.columns[place].covers[sides.rows[row, place], sides.cells[fits, place]]]
-        cells.append(np.repeat(fits, sides.people[fits]))
-    return np.repeat(sampled, [len(fits) for fits in cells[1:]]), np.concatenate(cells)
-
-
-def _rule(sides: Sides, use: Members, without: int) -> tuple[str, list[str]]:
+def _rule(sides: Sides, some: NDArray[np.intp], without: int) -> tuple[str, list[str]]:
     """Return the blocking rule of the people who fit a row in all columns but one, and the arrays that it explodes.
 
     Rows are joined by the values that they cover in some columns, and filtered by the others. Columns are added to the
@@ -271,11 +328,11 @@ def _rule(sides: Sides, use: Members, without: int) -> tuple[str, list[str]]:
     places = [place for place in range(len(columns)) if place != without]
     size, share = {}, {}
     for place in places:
-        covers, code = columns[place].covers, rows[use, place]
+        covers, code = columns[place].covers, rows[some, place]
         size[place] = covers.sum(axis=1)[code].astype(np.float64)
         of_value = np.bincount(cells[:, place], minlength=covers.shape[1])
         share[place] = (covers @ of_value / len(cells))[code]
-    joined, exploded, pairs, cost = list[int](), np.ones(int(use.sum())), np.full(int(use.sum()), len(cells)), np.inf
+    joined, exploded, pairs, cost = list[int](), np.ones(len(some)), np.full(len(some), len(cells)), np.inf
 
     def cost_with(place: int) -> float:
         return float((exploded * size[place]).sum() + (pairs * share[place]).sum())

@@ -264,6 +264,51 @@ def test_the_prediction_follows_the_noise_of_the_scenario():
     assert abs(claims["correct"].sum() - expected.sum()) < 4 * error
 
 
+def noisy(rng, n_people, n_rows, errors):
+    """Return people, released rows and their people; a value is drawn anew with the error rate of its column."""
+    people = pd.DataFrame(
+        {
+            "age": rng.integers(20, 70, n_people).astype(str),
+            "place": rng.choice(PLACES[:40], n_people),
+            "job": rng.choice(["cook", "nurse", "judge", "baker", "smith"], n_people),
+        }
+    )
+    own = rng.permutation(n_people)[:n_rows]
+    released = people.iloc[own].reset_index(drop=True)
+    for name, rate in errors.items():
+        drawn = rng.random(n_rows) < rate
+        released.loc[drawn, name] = rng.choice(people[name], int(drawn.sum()))
+    return people, released, own
+
+
+@pytest.mark.parametrize("errors", [{"age": 0.3, "place": 0.3, "job": 0.3}, {"age": 0.5}, {}])
+def test_the_attack_is_calibrated_if_it_does_not_know_the_errors(errors):
+    people, released, own = noisy(np.random.default_rng(4), 4000, 1500, errors)
+    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=2)
+    claims = found.claims
+    assert len(claims) > 500
+    # Half of the claims have higher probabilities than the others.
+    order = claims["probability"].argsort()
+    for half in np.array_split(order, 2):
+        chances, correct = claims["probability"].iloc[half], claims["correct"].iloc[half]
+        assert abs(correct.sum() - chances.sum()) < 4 * np.sqrt((chances * (1 - chances)).sum()) + 0.02 * len(half)
+
+
+def test_the_attack_has_the_probabilities_of_a_matcher_who_knows_the_error_rates():
+    errors = {"age": 0.2, "place": 0.4, "job": 0.1}
+    people, released, own = noisy(np.random.default_rng(6), 3000, 2500, errors)
+    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=1)
+    likelihood = np.ones((len(released), len(people)))
+    for name, rate in errors.items():
+        share = released[name].map(people[name].value_counts(normalize=True)).to_numpy()[:, None]
+        same = released[name].to_numpy()[:, None] == people[name].to_numpy()
+        likelihood *= (1 - rate) * same + rate * share
+    posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
+    expected = posterior[found.claims["row"], found.claims["person"].astype(int)]
+    assert abs(found.claims["probability"] - expected).mean() < 0.04
+    assert found.summary["brier_probability"][0] < ((expected - found.claims["correct"]) ** 2).mean() * 1.05
+
+
 def test_noise_needs_one_row_per_person():
     people = pd.DataFrame({"name": ["a", "a", "b"], "age": ["30", "31", "40"]})
     scenario = reidsim.Scenario.from_frames(
