@@ -120,7 +120,15 @@ def hospital() -> Iterator[Case]:
         linked = {**options, "person": "patient"}
         yield Case(f"{policy}, all stays", released, everybody, truth, options)
         yield Case(f"{policy}, one stay each", released, everybody.drop_duplicates("pid"), truth, options)
-        yield Case(f"{policy}, stays linked", released.assign(patient=truth["pid"]), everybody, truth, linked)
+        released = released.assign(patient=truth["pid"])
+        yield Case(f"{policy}, stays linked", released, everybody, truth, linked)
+        files = released, everybody
+        released, register = (
+            table.assign(stays=table.groupby(key)[key].transform("size"))
+            for table, key in zip(files, ("patient", "pid"), strict=True)
+        )
+        counted = {"id": "pid", "person": "patient", "gain": 300, "cost": 4}
+        yield Case(f"{policy}, stays linked and counted", released, register, truth, counted)
 
 
 def one_world() -> Iterator[Case]:

@@ -327,7 +327,8 @@ def switch_table(result: SwitchResult) -> Table:
 def claims_tables(result: ScoreResult) -> list[Table]:
     """Return the terminal table of the claims about people from a scored file; empty if there are none."""
     caption = "right: share of right claims; baseline: without the person in the file\n"
-    caption += "difference: 95 % interval; payoff of the adversary per claim"
+    caption += "difference: 95 % interval; payoff of the adversary per claim\n"
+    caption += "membership: half of the people tested are in the file"
     title = f"Claims about people from {result.file}"
     return [table_of(title, result.claims, _CLAIMS, caption)] if len(result.claims) else []
 
