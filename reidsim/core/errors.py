@@ -243,7 +243,7 @@ def refuse_rows(
     Parameters
     ----------
     wrong : ndarray or Series of bool, shape (n_rows,)
-        True for invalid rows.
+        True for invalid rows. The index of a Series has the positions of the rows.
     problem, column, source
         Description of the problem, column name and file, for the message.
     found : sequence, optional
@@ -261,7 +261,8 @@ def refuse_rows(
     if not wrong.any():
         return
     row = int(wrong.argmax())
-    where = f"row {row + 1}" if column is None else f"row {row + 1}, column {column!r}"
+    position = getattr(wrong, "index", range(len(wrong)))[row] + 1
+    where = f"row {position}" if column is None else f"row {position}, column {column!r}"
     value: Any = None if found is None else getattr(found, "iloc", found)[row]
     value = value.item() if hasattr(value, "item") else value
     expected = expected(row) if callable(expected) else expected

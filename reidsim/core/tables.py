@@ -18,12 +18,13 @@ import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals
 import numpy as np
@@ -49,6 +50,8 @@ from reidsim.core.files import (
 
 DELIMITERS = (",", ";", "\t", "|")
 
+Codes = NDArray[np.signedinteger[Any]]
+
 # Number of bytes that contain at least a header and a row.
 _BEGINNING = 2**20
 # Number of bytes of a file that are read at once.
@@ -57,6 +60,8 @@ _CHUNK = 2**20
 _PENDING = 2**20
 # Copies of the codes of a file while its columns are completed, and bytes of a cell of text.
 _COPIES, _TEXT_BYTES = 2, 24
+# Bits of the code of a value in the key of a combination of values.
+_CODE_BITS = 32
 # Every column takes time, even with few rows.
 _MOST_COLUMNS = 10_000
 _ZIP = b"PK\x03\x04"
@@ -138,67 +143,258 @@ def read_coded_table(
         names, batches = _parquet_batches(path)
     else:
         names, batches = _text_batches(path, delimiter, header, comment, encoding, progress)
-    columns = [_CodedColumn() for _ in names]
+    columns, codes = [_CodedColumn() for _ in names], [list[Codes]() for _ in names]
     free, rows = free_memory(), 0
     for batch in batches:
-        for column, cells, name in zip(columns, batch.columns, names, strict=True):
+        for column, own, cells, name in zip(columns, codes, batch.columns, names, strict=True):
             with _as_text(path, name, cells.type):
                 column.add(cells)
+                if column.is_full:
+                    own.append(column.numbered())
         rows += batch.num_rows
-        held = sum(column.n_bytes for column in columns)
+        held = sum(each.nbytes for own in codes for each in own)
         require_memory(_COPIES * held, "too large for memory", source=path, free=free)
-    if rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one row")
+    _require_rows(path, rows)
     found = []
-    for name in names:
-        # Each column is released as soon as its values are in the table.
-        with _as_text(path, name, columns[0].type):
-            found.append(columns.pop(0).values(trim=trim))
+    for column, name in zip(columns, names, strict=True):
+        # The codes of each column are released as soon as its values are in the table.
+        with _as_text(path, name, column.type):
+            found.append(column.values([*codes.pop(0), column.numbered()], trim=trim))
     return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)), copy=False)
 
 
+class DistinctRows(NamedTuple):
+    """Distinct rows of some columns of a file.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Text, as from `read_coded_table`, in the order of first rows; the index has the position of the first row.
+    number : ndarray of unsigned int, shape (n_rows,)
+        Position in `frame` of each row of the file.
+    """
+
+    frame: pd.DataFrame
+    number: NDArray[np.unsignedinteger[Any]]
+
+
+# Applies a function to each of some arguments and returns the results in order, as the built-in `map`.
+OverFiles = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
+
+
+def read_distinct_rows(
+    path: Path,
+    columns: Collection[str],
+    *,
+    delimiter: str = ",",
+    encoding: str | None = None,
+    over_files: OverFiles = map,
+) -> DistinctRows:
+    """Read the distinct rows of some columns of delimited text or Parquet with a header.
+
+    Memory depends on the distinct rows, and on one to four bytes per row of the file. If a column does not exist, all
+    columns are read.
+
+    Parameters
+    ----------
+    path : Path
+        The files of a folder of Parquet files are read one by one, and their distinct rows are merged.
+    columns : collection of str
+    delimiter, encoding
+        See `read_coded_table`.
+    over_files : callable
+        Reads the files, by default in this process.
+
+    Raises
+    ------
+    InputError
+        As `read_coded_table`.
+    """
+    if path.suffix == ".parquet":
+        with reading_parquet(path):
+            table = _parquet(path)
+        names = _chosen(columns, table.schema.names)
+        found = over_files(partial(_rows_of_file, path, names), range(len(table.files)))
+    else:
+        every, batches = _text_batches(path, delimiter, True, None, encoding, lambda done, total: None)
+        names = _chosen(columns, every)
+        found = [_NumberedRows(path, names).of_batches(batches)]
+    merged, rows = _NumberedRows(path, names), 0
+    parts = list[tuple[NDArray[np.int64], NDArray[np.unsignedinteger[Any]]]]()
+    for distinct, first, numbers in found:
+        merged.add(distinct)
+        of_file = merged.number(rows + first)
+        parts += [(of_file, part) for part in numbers]
+        rows += sum(map(len, numbers))
+        merged.require_memory(sum(part.nbytes for _, part in parts))
+    _require_rows(path, rows)
+    number, start = np.empty(rows, np.min_scalar_type(len(merged.first))), 0
+    while parts:
+        # Each part is free once it is copied.
+        of_file, part = parts.pop(0)
+        number[start : start + len(part)] = of_file[part]
+        start += len(part)
+    return DistinctRows(merged.frame(), number)
+
+
+def _chosen(columns: Collection[str], names: list[str]) -> list[str]:
+    return [name for name in names if name in columns] if set(columns) <= set(names) else names
+
+
+def _rows_of_file(path: Path, names: list[str], place: int) -> tuple[pa.RecordBatch, NDArray[np.int64], Any]:
+    """Return the distinct rows of one file of a folder, by its place; see `_NumberedRows.of_batches`."""
+    with reading_parquet(path):
+        table = _parquet(path)
+        fragment = list(table.get_fragments())[place]
+        options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}
+        return _NumberedRows(path, names).of_batches(fragment.to_batches(schema=table.schema, columns=names, **options))
+
+
+class _NumberedRows:
+    """Distinct rows of a table that is read in batches, numbered in the order of their first rows.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    names : list of str
+        The columns.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (n_distinct,)
+        Position of the first row of each distinct row.
+    """
+
+    def __init__(self, path: Path, names: list[str]) -> None:
+        self._path, self._columns = path, {name: _CodedColumn() for name in names}
+        self.first = np.zeros(0, np.int64)
+        # A distinct combination of values of the first columns is the number of the combination without the last of
+        # them, and the code of its value, in one key. The number of the combination is the position of the key.
+        self._keys = [np.zeros(0, np.int64) for _ in names]
+        self._free = free_memory()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Append a batch to the rows that wait for a number."""
+        for name, column in self._columns.items():
+            cells = batch.column(name)
+            with _as_text(self._path, name, cells.type):
+                column.add(cells)
+
+    def number(self, position: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of each row that waited; `position` has its position in the table."""
+        number = np.zeros(len(position), np.int64)
+        for place, column in enumerate(self._columns.values()):
+            local, distinct = pd.factorize((number << _CODE_BITS) + column.numbered() + 1)
+            of_distinct, known = pd.Index(self._keys[place]).get_indexer(pd.Index(distinct)), len(self._keys[place])
+            new = of_distinct < 0
+            of_distinct[new] = known + np.arange(new.sum())
+            self._keys[place] = np.concatenate([self._keys[place], distinct[new]])
+            number = of_distinct[local]
+        # In reverse, so that the first occurrence is written last.
+        first = np.zeros(number.max(initial=-1) + 1, np.int64)
+        first[number[::-1]] = position[::-1]
+        self.first = np.concatenate([self.first, first[len(self.first) :]])
+        return number
+
+    def of_batches(
+        self, batches: Iterable[pa.RecordBatch]
+    ) -> tuple[pa.RecordBatch, NDArray[np.int64], list[NDArray[np.unsignedinteger[Any]]]]:
+        """Return distinct rows of batches, the position of the first row of each, and parts of the rows' numbers."""
+        parts, rows, done = list[NDArray[np.unsignedinteger[Any]]](), 0, 0
+        for batch in itertools.chain(batches, [None]):
+            if batch is not None:
+                self.add(batch)
+                rows += batch.num_rows
+            # All distinct values and rows are looked up each time.
+            if batch is None or rows - done >= max(_PENDING, len(self.first), *map(len, self._dictionaries)):
+                number = self.number(np.arange(done, rows))
+                parts.append(number.astype(np.min_scalar_type(len(self.first))))
+                done = rows
+                self.require_memory(sum(part.nbytes for part in parts))
+        columns = [
+            pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=codes < 0), column.dictionary)
+            for codes, column in zip(self._codes(), self._columns.values(), strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, list(self._columns)), self.first, parts
+
+    @property
+    def _dictionaries(self) -> Iterator[Any]:
+        return (column.dictionary for column in self._columns.values())
+
+    def _codes(self) -> list[NDArray[np.int64]]:
+        """Return the codes of the distinct rows in each column."""
+        codes, number = list[NDArray[np.int64]](), np.arange(len(self.first))
+        for keys in reversed(self._keys):
+            key = keys[number]
+            codes.append((key & (1 << _CODE_BITS) - 1) - 1)
+            number = key >> _CODE_BITS
+        return codes[::-1]
+
+    def frame(self) -> pd.DataFrame:
+        """Return the distinct rows as text; see `DistinctRows`."""
+        values = {}
+        for (name, column), codes in zip(self._columns.items(), self._codes(), strict=True):
+            with _as_text(self._path, name, column.type):
+                values[name] = column.values([codes], trim=True)
+        return pd.DataFrame(values, index=self.first, copy=False)
+
+    def require_memory(self, held: int) -> None:
+        """Check that the distinct rows, and `held` bytes, fit into memory twice."""
+        held += sum(keys.nbytes for keys in self._keys)
+        require_memory(_COPIES * held, "too large for memory", source=self._path, free=self._free)
+
+
+def _require_rows(path: Path, rows: int) -> None:
+    if rows == 0:
+        raise InputError("the file has no rows", source=path, expected="at least one row")
+
+
 class _CodedColumn:
-    """Cells of a column, collected from batches as codes of one dictionary that grows."""
+    """Distinct values of a column, numbered in batches by one dictionary that grows.
+
+    Cells wait until there are enough of them, because all distinct values are numbered again each time.
+    """
 
     def __init__(self) -> None:
         self.type = pa.null()
-        self._dictionary = pa.array([])
-        self._codes: list[NDArray[np.signedinteger[Any]]] = []
-        # Codes in the order of their first cells; the dictionary may have values without a cell.
-        self._in_order = np.zeros(0, dtype=np.int32)
+        self.dictionary = pa.array([])
         self._pending: list[pa.DictionaryArray] = []
         self._n_pending = 0
-        self.n_bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the cells that wait shall be numbered."""
+        return self._n_pending >= max(_PENDING, len(self.dictionary))
 
     def add(self, cells: pa.Array) -> None:
-        """Append the cells of a batch."""
+        """Append the cells of a batch to the cells that wait."""
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
-        if not self._pending and not self._codes:
-            self.type, self._dictionary = cells.type, coded.dictionary[:0]
+        if pa.types.is_null(self.type):
+            self.type, self.dictionary = cells.type, coded.dictionary[:0]
         self._pending.append(coded)
         self._n_pending += len(cells)
-        # Each time, all distinct values are numbered again: their number sets how many cells wait for it.
-        if self._n_pending >= max(_PENDING, len(self._dictionary)):
-            self._number()
 
-    def _number(self) -> None:
+    def numbered(self) -> Codes:
+        """Return the codes of the cells that waited, in the smallest type; missing cells have the code -1."""
         if not self._pending:
-            return
-        none = pa.DictionaryArray.from_arrays(pa.array([], self._pending[0].indices.type), self._dictionary)
-        first, *others = pa.chunked_array([none, *self._pending]).unify_dictionaries().chunks
-        self._dictionary = first.dictionary
+            return np.zeros(0, np.int8)
         # The codes of values that were numbered before are unchanged.
+        none = pa.DictionaryArray.from_arrays(pa.array([], self._pending[0].indices.type), self.dictionary)
+        first, *others = pa.chunked_array([none, *self._pending]).unify_dictionaries().chunks
+        self.dictionary = first.dictionary
         codes = np.concatenate([compute.fill_null(each.indices, -1).to_numpy() for each in others])
-        self._codes.append(codes.astype(np.min_scalar_type(-len(self._dictionary) - 1)))
-        self._in_order = pd.unique(np.concatenate([self._in_order, pd.unique(codes)]))
-        self.n_bytes += self._codes[-1].nbytes
         self._pending, self._n_pending = [], 0
+        return codes.astype(np.min_scalar_type(-len(self.dictionary) - 1))
 
-    def values(self, *, trim: bool) -> Any:
-        """Return the cells as text, missing ones as empty: a categorical, or text if most values occur once."""
-        self._number()
-        order = self._in_order
-        values = self._dictionary.take(pa.array(order, mask=order < 0))
+    def values(self, codes: list[Codes], *, trim: bool) -> Any:
+        """Return cells as text, missing ones as empty: a categorical, or text if most values occur once.
+
+        `codes` are parts of the codes of the cells.
+        """
+        # In the order of their first cells; the dictionary may have values without a cell.
+        order = pd.unique(np.concatenate([pd.unique(part) for part in codes]).astype(np.int32))
+        values = self.dictionary.take(pa.array(order, mask=order < 0))
         if pa.types.is_floating(values.type) and compute.all(compute.equal(values, compute.floor(values))).as_py():
             with contextlib.suppress(pa.ArrowInvalid):
                 values = values.cast(pa.int64())
@@ -206,13 +402,13 @@ class _CodedColumn:
         coded = (compute.utf8_trim_whitespace(texts) if trim else texts).dictionary_encode()
         n_distinct = len(coded.dictionary)
         # The last place is the code of missing values, -1.
-        number = np.zeros(len(self._dictionary) + 1, np.min_scalar_type(-n_distinct - 1))
+        number = np.zeros(len(self.dictionary) + 1, np.min_scalar_type(-n_distinct - 1))
         number[order] = coded.indices
-        codes, self._codes = np.concatenate([number[part] for part in self._codes]), []
+        cells = np.concatenate([number[part] for part in codes])
         distinct: Any = pd.array(coded.dictionary, dtype="str")
-        if 2 * n_distinct > len(codes):
-            return distinct[codes]
-        return pd.Categorical.from_codes(codes, pd.Index(distinct), validate=False)
+        if 2 * n_distinct > len(cells):
+            return distinct[cells]
+        return pd.Categorical.from_codes(cells, pd.Index(distinct), validate=False)
 
 
 def _text_batches(
@@ -376,25 +572,29 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         return parquet.read_table(path.absolute(), columns=columns)
 
 
-def _parquet_batches(path: Path) -> tuple[list[str], Iterator[pa.RecordBatch]]:
-    """Return the column names of a Parquet file, and its rows in batches."""
+def _parquet(path: Path) -> Any:
+    """Return a Parquet file, or a folder of Parquet files, as a dataset that reads text as codes."""
     # Imported only here, because it loads clients of cloud stores, for which little memory may leave no room.
     from pyarrow import dataset
 
     require_no_device(path)
+    # Use an absolute path: pyarrow interprets hdfs:/people.parquet as a server address.
+    schema = dataset.dataset(path.absolute(), format="parquet").schema
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    return dataset.dataset(path.absolute(), format=dataset.ParquetFileFormat(dictionary_columns=texts))
+
+
+def _parquet_batches(path: Path) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+    """Return the column names of a Parquet file, and its rows in batches."""
     with reading_parquet(path):
-        # Use an absolute path: pyarrow interprets hdfs:/people.parquet as a server address.
-        schema = dataset.dataset(path.absolute(), format="parquet").schema
-        texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        coded = dataset.ParquetFileFormat(dictionary_columns=texts)
-        table = dataset.dataset(path.absolute(), format=coded)
+        table = _parquet(path)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with reading_parquet(path):
             # Reading further ahead only takes memory.
             yield from table.to_batches(use_threads=False, batch_readahead=1, fragment_readahead=1)
 
-    return schema.names, batches()
+    return table.schema.names, batches()
 
 
 @contextlib.contextmanager

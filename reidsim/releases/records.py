@@ -97,7 +97,7 @@ def select_columns(
             try:
                 read = reading(value)
             except InputError as error:
-                row = int((codes == len(labels)).argmax()) + 1
+                row = frame.index[(codes == len(labels)).argmax()] + 1
                 raise error.located(source, f"row {row}, column {column!r}") from None
             labels.append(names.get(read, read))
         number, distinct = pd.factorize(pd.Index(labels, dtype="str"))

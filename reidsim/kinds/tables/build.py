@@ -45,7 +45,16 @@ from reidsim.linkage.group_sizes import SampledPeople
 from reidsim.linkage.likelihood import Candidates, joint_likelihood, match_rows
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
-from reidsim.populations.population import Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
+from reidsim.populations.population import (
+    Domain,
+    Individuals,
+    Population,
+    distinct_rows,
+    keys_of_both,
+    looked_up,
+    occurrences,
+    row_keys,
+)
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.releases.noise import entropies
@@ -115,11 +124,11 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
     scenario, section = loaded.scenario, loaded.scenario.release
     with locating(loaded.path):
         records = read_release(loaded)
-        n, frame, source = len(records.codes), records.frame, records.source
+        frame, source = records.frame, records.source
         given, amounts = _amounts(scenario, records)
         weights = None if section.weight is None else weights_in(frame, section.weight, source)
         if section.sampling_fraction is not None:
-            weights = np.full(n, 1 / section.sampling_fraction)
+            weights = np.full(len(frame), 1 / section.sampling_fraction)
         # Numbers of the person and household of each record, from 0; None without a key.
         person, household = (
             None if key is None else keys_of_records(frame, key, source) for key in (section.person, section.household)
@@ -140,8 +149,9 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
 
         sensitive = sensitive_attributes(scenario.publisher, frame, source, rows_of)
         waves = read_waves(scenario.releases, records, person, sensitive) if scenario.releases is not None else None
-        kinds, kind_of_record = _kinds(amounts)
-        first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], n)
+        kinds, kind_of_row = _kinds(amounts)
+        first, cell_of_row = distinct_rows([*records.codes.T, kind_of_row], len(frame))
+        cell_of_record = looked_up(cell_of_row, records.row)
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first].astype(np.int32), counted)
         for (name, attribute), levels in zip(scenario.attributes.items(), lattice.shape, strict=True):
@@ -149,8 +159,9 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
             refuse_first((found >= levels, "no such level", where, found, f"at most {levels - 1}"))
         if scenario.figures.strategies is not None:
             coded_record(lattice.domain, scenario.figures.strategies, "figures.strategies")
-        kind, persons = kind_of_record[first], None
-        people = Population.from_records(lattice.domain, lattice.codes, np.bincount(cell_of_record), name=_RELEASED)
+        kind, persons, row_of_cell = kind_of_row[first], None, frame.index.to_numpy()[first]
+        counts = occurrences(cell_of_record, len(first))
+        people = Population.from_records(lattice.domain, lattice.codes, counts, name=_RELEASED)
         if person is not None:
             by_benefit = amounts[first, _BENEFIT] if "benefit" in given else None
             persons = ReleasedPeople.from_lattice(lattice, cell_of_record, person, by_benefit)
@@ -174,7 +185,7 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
             Prices(*kinds.T),
             records.population,
             people,
-            _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people, persons),
+            _safe_harbor(scenario.safe_harbor, lattice, row_of_cell, records.population or people, persons),
             sampled=_sampled_people(scenario, lattice, cell_of_record, weights, person),
             persons=persons,
             household_of=household,
@@ -268,7 +279,7 @@ def _safe_harbor(
 
 
 def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> tuple[dict[str, Floats], Floats]:
-    """Return payoff parameters from columns, and the parameters of each record.
+    """Return payoff parameters from columns, and the parameters of each row of the records.
 
     A gain that is not given equals the loss.
 
@@ -282,7 +293,7 @@ def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> tuple[dict[s
     dict of str to ndarray of float64, shape (n_records,)
         Amounts that a column of the records gives, by name of the parameter, in currency units.
     ndarray of float64, shape (n_records, 4)
-        All parameters of each record in the order of `PRICES`: benefit, loss, gain, cost.
+        All parameters of each row in the order of `PRICES`: benefit, loss, gain, cost.
 
     Raises
     ------

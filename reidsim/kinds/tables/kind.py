@@ -45,6 +45,7 @@ from reidsim.kinds.tables.release import attribute_labels, read_records, sensiti
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
+from reidsim.populations.population import occurrences
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, Strategies
@@ -348,7 +349,7 @@ class TablesKind(Kind):
                     f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
                 )
         else:
-            records = np.bincount(study.cell_of_record, minlength=study.lattice.n_records)
+            records = occurrences(study.cell_of_record, study.lattice.n_records)
             yield from {
                 f"{outside} of {study.n_records} records have values that no person in population "
                 f"{each.linked_population.name!r} has; each counts as the only such person": None

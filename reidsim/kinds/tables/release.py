@@ -20,7 +20,14 @@ from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWo
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import BUNDLED, data_file, resolve
 from reidsim.core.numerics import random_stream
-from reidsim.core.tables import DELIMITERS, numbers, read_coded_table, read_table, require_columns
+from reidsim.core.tables import (
+    DELIMITERS,
+    numbers,
+    read_coded_table,
+    read_distinct_rows,
+    read_table,
+    require_columns,
+)
 from reidsim.kinds.tables.schema import (
     AttributeSection,
     PublisherSection,
@@ -53,9 +60,12 @@ class ReleasedRecords(NamedTuple):
     source : str or Path
         File of the records, or name of the population that is released.
     frame : DataFrame
-        All columns of the records, one row per record.
-    codes : ndarray of int8, int16 or int32, shape (n_records, n_attributes)
-        Category codes of the quasi-identifiers, completed from the population.
+        All columns of the records, one row per record; or their distinct quasi-identifiers, if
+        `TablesScenario.counts_records`.
+    row : ndarray of int, shape (n_records,)
+        Row of `frame` of each record.
+    codes : ndarray of int8, int16 or int32, shape (n_rows, n_attributes)
+        Category codes of the quasi-identifiers of each row, completed from the population.
     hierarchies : tuple of Hierarchy
         One per quasi-identifier; they contain the domain.
     population : Population or None
@@ -64,6 +74,7 @@ class ReleasedRecords(NamedTuple):
 
     source: str | Path
     frame: pd.DataFrame
+    row: NDArray[np.integer[Any]]
     codes: NDArray[np.signedinteger[Any]]
     hierarchies: tuple[Hierarchy, ...]
     population: Population | None
@@ -117,8 +128,9 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         hierarchy.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
-    (source, frame), columns = _records(loaded), scenario.columns
+    columns = scenario.columns
     in_records = {name: columns[name] for name, a in attributes.items() if not a.draw}
+    source, frame, row = _rows_of_records(loaded, [*in_records.values()])
     labels = attribute_labels(frame, in_records, attributes, source)
     people, rows_of_people = _people(loaded)
     tables, categories = {}, {}
@@ -167,7 +179,7 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         hierarchy_of(domain[name], a.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", tables.get(name))
         for name, a in attributes.items()
     )
-    return ReleasedRecords(source, frame, codes, hierarchies, population)
+    return ReleasedRecords(source, frame, row, codes, hierarchies, population)
 
 
 def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> pd.DataFrame:
@@ -225,7 +237,13 @@ def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path
         If the file cannot be read; or if it has one column, the scenario has several attributes, and the first line has
         another usual delimiter.
     """
-    frame = read_records(section, path)
+    return _with_several_columns(loaded, section, read_records(section, path), path)
+
+
+def _with_several_columns(
+    loaded: Scenario[TablesScenario], section: ReleaseSection, frame: pd.DataFrame, path: Path
+) -> pd.DataFrame:
+    """Return the rows of a file, unless another delimiter than the section's joins its columns; see `_table`."""
     first, where = (frame.columns[0], "header") if section.header else (frame.iloc[0, 0], "row 1")
     other = next((delimiter for delimiter in DELIMITERS if delimiter in str(first)), None)
     joined = other is not None and frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1
@@ -239,6 +257,25 @@ def _records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame
     if section.path is None:
         return str(section.table), records_of(people_named(str(section.table), loaded))
     return table_named(section.path, loaded, "release.path", partial(_table, loaded, section))
+
+
+def _rows_of_records(
+    loaded: Scenario[TablesScenario], columns: Sequence[str]
+) -> tuple[str | Path, pd.DataFrame, NDArray[np.integer[Any]]]:
+    """Return the source of the records, their rows, and the row of each record; see `ReleasedRecords`."""
+    section = loaded.scenario.release
+    if not loaded.scenario.counts_records:
+        source, frame = _records(loaded)
+        return source, frame, np.arange(len(frame))
+    numbers = []
+
+    def read(path: Path) -> pd.DataFrame:
+        found = read_distinct_rows(path, columns, delimiter=section.delimiter, encoding=section.encoding)
+        numbers.append(found.number)
+        return _with_several_columns(loaded, section, found.frame, path)
+
+    source, frame = table_named(str(section.path), loaded, "release.path", read)
+    return source, frame, numbers[0]
 
 
 def attribute_labels(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from pydantic import Field, model_validator
 from reidsim.adversaries.response import AMOUNTS_BY_RECORD, provided_by
 from reidsim.agents.profile import Reply
 from reidsim.core.errors import Case, listed, refuse_first, require_among, require_distinct
+from reidsim.core.files import TYPED_ENDINGS
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
 from reidsim.kinds.tables.data_utility import UtilitySection
@@ -854,6 +856,19 @@ class TablesScenario(ScenarioHead):
     def has_price_columns(self) -> bool:
         """Whether at least one payoff parameter comes from a column of the records."""
         return any(column is not None for _, column in self.economics.columns)
+
+    @property
+    def counts_records(self) -> bool:
+        """Whether the games use nothing of a record but its quasi-identifiers.
+
+        A file of records is then read as its distinct records.
+        """
+        section, draws = self.release, any(each.draw or each.top_code is not None for each in self.attributes.values())
+        of_records = (section.person, section.household, section.weight, section.sampling_fraction, self.releases)
+        others = draws or self.has_price_columns or self.utility is not None or self.publisher.sensitive is not None
+        is_read_in_batches = section.path is not None and section.format == "csv" and section.header
+        typed = is_read_in_batches and Path(str(section.path)).suffix.lower() in TYPED_ENDINGS
+        return is_read_in_batches and not typed and not others and all(each is None for each in of_records)
 
     @property
     def lists(self) -> tuple[str, ...]:

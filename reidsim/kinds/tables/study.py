@@ -48,12 +48,12 @@ from reidsim.linkage.people import (
     ranges,
     sensitive_groups,
 )
-from reidsim.populations.population import Codes, Population
+from reidsim.populations.population import Codes, Population, occurrences, parts_of
 from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, EconomicsSection, Risk, naming_adversary
 from reidsim.scenarios.agents import scenario_alone
 from reidsim.scenarios.hierarchies import over_domain
-from reidsim.scenarios.kind import ROWS_PER_PART, Keys, digest_of
+from reidsim.scenarios.kind import Keys, digest_of
 from reidsim.scenarios.resources import AttackRecipe, require_recipe
 from reidsim.scenarios.scenario import Scenario, Study, World, people_named, planner
 
@@ -217,7 +217,7 @@ class TablesStudy(Study[TablesScenario]):
     """
 
     lattice: GeneralizationLattice
-    cell_of_record: NDArray[np.intp]
+    cell_of_record: Keys
     kind: NDArray[np.int64]
     prices: Prices
     population: Population | None
@@ -257,7 +257,7 @@ class TablesStudy(Study[TablesScenario]):
         """
         if self.persons is not None:
             return self.persons.row_sets.people
-        return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
+        return occurrences(self.cell_of_record, self.lattice.n_records)
 
     @property
     def value_counts(self) -> dict[str, dict[str, int]]:
@@ -891,12 +891,26 @@ class TablesStudy(Study[TablesScenario]):
 
     def _with_own_rows(self, records: Keys) -> TablesStudy:
         """Return the study with a game row for each of some records; rows are in the order of their first records."""
-        n_rows = self.lattice.n_records + len(records)
-        own = self.cell_of_record.astype(np.min_scalar_type(-n_rows))
-        own[records] = self.lattice.n_records + np.arange(len(records))
-        row_of_record, rows = pd.factorize(own)
-        single = rows >= self.lattice.n_records
-        rows[single] = self.cell_of_record[records[rows[single] - self.lattice.n_records]]
+        n_cells, n = self.lattice.n_records, self.n_records
+
+        def numbers(part: slice) -> Keys:
+            number = self.cell_of_record[part].astype(np.intp)
+            low, high = np.searchsorted(records, [part.start, part.stop])
+            number[records[low:high] - part.start] = n_cells + np.arange(low, high)
+            return number
+
+        first = np.full(n_cells + len(records), n)
+        # In reverse, so that the first record is written last.
+        for part in reversed([*parts_of(n)]):
+            first[numbers(part)[::-1]] = np.arange(part.start, part.stop)[::-1]
+        rows = np.argsort(first, kind="stable")[: np.count_nonzero(first < n)]
+        row_of = np.empty(len(first), np.min_scalar_type(len(rows)))
+        row_of[rows] = np.arange(len(rows))
+        row_of_record = np.empty(n, row_of.dtype)
+        for part in parts_of(n):
+            row_of_record[part] = row_of[numbers(part)]
+        single = rows >= n_cells
+        rows[single] = self.cell_of_record[records[rows[single] - n_cells]]
         lattice = replace(self.lattice, codes=self.lattice.codes[rows])
         return self.of_rows(rows, lattice=lattice, cell_of_record=row_of_record)
 
@@ -920,8 +934,11 @@ class TablesStudy(Study[TablesScenario]):
             except CoarseRows as coarse:
                 for rows, number in coarse.split:
                     is_tied = np.isin(np.arange(study.lattice.n_records), rows)
-                    # A copy, without the other positions of a large table.
-                    records.append(np.flatnonzero(is_tied[study.cell_of_record])[:number].copy())
+                    left = number
+                    for part in parts_of(self.n_records):
+                        tied = np.flatnonzero(is_tied[study.cell_of_record[part]])[:left]
+                        records.append(part.start + tied)
+                        left -= len(tied)
         return study._with_own_rows(np.unique(np.concatenate(records)))
 
     def among(self, participants: NDArray[np.int64]) -> TablesStudy:
@@ -955,13 +972,15 @@ class TablesStudy(Study[TablesScenario]):
         waves, drawn, persons = self.waves, self.drawn, self.persons
         lists = () if drawn is None else drawn.lists.values()
         codes, cells, kind = self.lattice.codes, self.cell_of_record, self.kind
-        of_rows: Iterable[Any] = (codes, cells, kind)
+        of_rows: Iterable[Any]
         if self.scenario.looks_up and persons is None:
             # The hash of equal records is the same, whether or not each has its own game row.
-            several = np.array_split(cells, len(cells) // ROWS_PER_PART + 1)
-            of_records = (each[some] for each in (codes, kind) for some in several)
-            of_rows = itertools.chain(of_records, [np.arange(len(cells))])
-        parts: list[Any] = [
+            parts = [*parts_of(len(cells))]
+            of_records = (each[cells[part]] for each in (codes, kind) for part in parts)
+            of_rows = itertools.chain(of_records, (np.arange(part.start, part.stop) for part in parts))
+        else:
+            of_rows = itertools.chain([codes], (cells[part].astype(np.int64) for part in parts_of(len(cells))), [kind])
+        others: list[Any] = [
             *(hierarchy.groups for hierarchy in self.lattice.hierarchies),
             *(getattr(self.prices, price) for price in PRICES),
             *(persons and persons.of_record, self.household_of),
@@ -971,7 +990,7 @@ class TablesStudy(Study[TablesScenario]):
             drawn and drawn.person,
             *(column for each in lists for column in (each.person, *each.columns.values())),
         ]
-        return digest_of(repr([h.labels for h in self.lattice.hierarchies]), itertools.chain(of_rows, parts))
+        return digest_of(repr([h.labels for h in self.lattice.hierarchies]), itertools.chain(of_rows, others))
 
 
 def _linkage_of(section: AdversarySection) -> tuple[object, ...]:
