@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import reidsim
+from reidsim.core import rows as rows_module
 from reidsim.core import tables
 from reidsim.core.errors import InputError
-from reidsim.core.tables import detect_encoding, read_coded_table, read_table
+from reidsim.core.tables import detect_encoding, read_coded_table, read_distinct_rows, read_table
 
 CELLS = st.sampled_from(["", "1", "1.0", " 7 ", "F", "München", 'a "b"', "x, y", "two\nlines", "NA", "3e5", "*"])
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=60)
@@ -76,6 +77,56 @@ def test_a_folder_of_parquet_files_is_read_as_one_table(tmp_path_factory, monkey
     expected = pd.DataFrame({"number": numbers, "text": texts}, dtype="str")
     pd.testing.assert_frame_equal(read_table(folder), expected)
     assert counts_of(read_coded_table(folder)) == counts_of(expected)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.lists(st.tuples(st.none() | st.sampled_from([1.0, 2.0, 2.5]), st.none() | CELLS, CELLS), max_size=20),
+        min_size=1,
+        max_size=4,
+    ),
+    st.integers(1, 9),
+)
+def test_distinct_rows_of_a_folder_restore_the_table(tmp_path_factory, monkeypatch, files, at_once):
+    monkeypatch.setattr(rows_module, "_AT_ONCE", at_once)
+    folder = tmp_path_factory.mktemp("files") / "people.parquet"
+    folder.mkdir()
+    for number, file in enumerate(files):
+        columns = {
+            "number": pa.array([value for value, _, _ in file], pa.float64()),
+            "other": pa.array([text for _, _, text in file], pa.string()),
+            "text": pa.array([text for _, text, _ in file], pa.string()),
+        }
+        parquet.write_table(pa.table(columns), folder / f"{number:03}.parquet", row_group_size=4)
+    if not any(files):
+        with pytest.raises(InputError, match="no rows"):
+            read_distinct_rows(folder, ["text", "number"])
+        return
+    whole = read_table(folder)[["number", "text"]]
+    distinct, number = read_distinct_rows(folder, ["text", "number"])
+    restored = distinct.astype("str").iloc[number].reset_index(drop=True)
+    pd.testing.assert_frame_equal(restored, whole)
+    # Values that differ only in spaces are different in the file.
+    raw = pd.DataFrame([(str(value), text) for file in files for value, text, _ in file])
+    assert list(distinct.index) == list(raw.index[~raw.duplicated()])
+
+
+def test_an_error_names_the_first_row_with_a_value(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"age": ["30"] * 50 + ["x"] + ["30"] * 9, "sex": "F"}).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "ages.csv").write_text("30;*\n31;*\n")
+    scenario = {
+        "release": {"path": "people.csv"},
+        "attributes": {
+            "age": {"hierarchy": {"rule": "table", "file": "ages.csv"}},
+            "sex": {"hierarchy": {"rule": "suppress"}},
+        },
+        "economics": {"benefit": 1200, "loss": 300, "cost": 4},
+        "adversary": {"risk": "prosecutor"},
+    }
+    with pytest.raises(InputError, match=r"row 51, column .age.: .*found .x."):
+        reidsim.Scenario.load(scenario).run()
 
 
 def test_a_number_column_with_text_far_below_is_text_throughout(tmp_path):

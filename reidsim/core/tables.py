@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import narwhals
 import numpy as np
@@ -47,10 +47,9 @@ from reidsim.core.files import (
     require_no_device,
     require_workbook_fits,
 )
+from reidsim.core.rows import DistinctRows, Numbers
 
 DELIMITERS = (",", ";", "\t", "|")
-
-Codes = NDArray[np.signedinteger[Any]]
 
 # Number of bytes that contain at least a header and a row.
 _BEGINNING = 2**20
@@ -60,8 +59,6 @@ _CHUNK = 2**20
 _PENDING = 2**20
 # Copies of the codes of a file while its columns are completed, and bytes of a cell of text.
 _COPIES, _TEXT_BYTES = 2, 24
-# Bits of the code of a value in the key of a combination of values.
-_CODE_BITS = 32
 # Every column takes time, even with few rows.
 _MOST_COLUMNS = 10_000
 _ZIP = b"PK\x03\x04"
@@ -143,7 +140,7 @@ def read_coded_table(
         names, batches = _parquet_batches(path)
     else:
         names, batches = _text_batches(path, delimiter, header, comment, encoding, progress)
-    columns, codes = [_CodedColumn() for _ in names], [list[Codes]() for _ in names]
+    columns, codes = [_CodedColumn() for _ in names], [list[Numbers]() for _ in names]
     free, rows = free_memory(), 0
     for batch in batches:
         for column, own, cells, name in zip(columns, codes, batch.columns, names, strict=True):
@@ -163,22 +160,7 @@ def read_coded_table(
     return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)), copy=False)
 
 
-class DistinctRows(NamedTuple):
-    """Distinct rows of some columns of a file.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        Text, as from `read_coded_table`, in the order of first rows; the index has the position of the first row.
-    number : ndarray of unsigned int, shape (n_rows,)
-        Position in `frame` of each row of the file.
-    """
-
-    frame: pd.DataFrame
-    number: NDArray[np.unsignedinteger[Any]]
-
-
-# Applies a function to each of some arguments and returns the results in order, as the built-in `map`.
+# Applies a function to numbers and returns the results in order, as the built-in `map`.
 OverFiles = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
 
 
@@ -189,7 +171,7 @@ def read_distinct_rows(
     delimiter: str = ",",
     encoding: str | None = None,
     over_files: OverFiles = map,
-) -> DistinctRows:
+) -> tuple[pd.DataFrame, Numbers]:
     """Read the distinct rows of some columns of delimited text or Parquet with a header.
 
     Memory depends on the distinct rows, and on one to four bytes per row of the file. If a column does not exist, all
@@ -198,151 +180,107 @@ def read_distinct_rows(
     Parameters
     ----------
     path : Path
-        The files of a folder of Parquet files are read one by one, and their distinct rows are merged.
+        The files of a folder of Parquet files are read one by one, then their distinct rows are merged.
     columns : collection of str
     delimiter, encoding
         See `read_coded_table`.
     over_files : callable
         Reads the files, by default in this process.
 
+    Returns
+    -------
+    frame : DataFrame
+        Text, as from `read_coded_table`, in the order of first rows; the index has the position of the first row.
+    number : ndarray of unsigned int, shape (n_rows,)
+        Position in `frame` of each row of the file.
+
     Raises
     ------
     InputError
         As `read_coded_table`.
     """
+    n_files = 1
     if path.suffix == ".parquet":
         with reading_parquet(path):
-            table = _parquet(path)
-        names = _chosen(columns, table.schema.names)
-        found = over_files(partial(_rows_of_file, path, names), range(len(table.files)))
+            n_files = len(_parquet(path).files)
+    files = [*over_files(partial(_rows_of_file, path, columns, delimiter, encoding), range(n_files))]
+    n_rows = sum(each.distinct.n_rows for each in files)
+    _require_rows(path, n_rows)
+    merged = _CodedRows(path, [*files[0].columns]).add(each.batch() for each in files)
+    of_files, number = np.concatenate(merged.numbers), np.empty(n_rows, np.min_scalar_type(len(merged.distinct)))
+    rows, met, first = 0, 0, list[NDArray[np.int64]]()
+    for each in files:
+        first.append(rows + each.distinct.first)
+        of_file = of_files[met : met + len(each.distinct)]
+        for part in each.numbers:
+            number[rows : rows + len(part)] = of_file[part]
+            rows += len(part)
+        met += len(of_file)
+        # The numbers of a file are free once they are copied.
+        each.numbers.clear()
+    return merged.frame().set_axis(np.concatenate(first)[merged.distinct.first]), number
+
+
+def _rows_of_file(path: Path, columns: Collection[str], delimiter: str, encoding: str | None, place: int) -> _CodedRows:
+    """Return the rows of a file, or of a file of a folder by its place; for the other arguments, see above."""
+    if path.suffix == ".parquet":
+        names, batches = _parquet_batches(path, columns, place)
     else:
-        every, batches = _text_batches(path, delimiter, True, None, encoding, lambda done, total: None)
-        names = _chosen(columns, every)
-        found = [_NumberedRows(path, names).of_batches(batches)]
-    merged, rows = _NumberedRows(path, names), 0
-    parts = list[tuple[NDArray[np.int64], NDArray[np.unsignedinteger[Any]]]]()
-    for distinct, first, numbers in found:
-        merged.add(distinct)
-        of_file = merged.number(rows + first)
-        parts += [(of_file, part) for part in numbers]
-        rows += sum(map(len, numbers))
-        merged.require_memory(sum(part.nbytes for _, part in parts))
-    _require_rows(path, rows)
-    number, start = np.empty(rows, np.min_scalar_type(len(merged.first))), 0
-    while parts:
-        # Each part is free once it is copied.
-        of_file, part = parts.pop(0)
-        number[start : start + len(part)] = of_file[part]
-        start += len(part)
-    return DistinctRows(merged.frame(), number)
+        names, batches = _text_batches(path, delimiter, True, None, encoding, lambda done, total: None)
+    return _CodedRows(path, _existing(columns, names)).add(batches)
 
 
-def _chosen(columns: Collection[str], names: list[str]) -> list[str]:
+def _existing(columns: Collection[str], names: list[str]) -> list[str]:
+    """Return the names of some columns in the order of the file; all names if a column does not exist."""
     return [name for name in names if name in columns] if set(columns) <= set(names) else names
 
 
-def _rows_of_file(path: Path, names: list[str], place: int) -> tuple[pa.RecordBatch, NDArray[np.int64], Any]:
-    """Return the distinct rows of one file of a folder, by its place; see `_NumberedRows.of_batches`."""
-    with reading_parquet(path):
-        table = _parquet(path)
-        fragment = list(table.get_fragments())[place]
-        options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}
-        return _NumberedRows(path, names).of_batches(fragment.to_batches(schema=table.schema, columns=names, **options))
-
-
-class _NumberedRows:
-    """Distinct rows of a table that is read in batches, numbered in the order of their first rows.
-
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    names : list of str
-        The columns.
+class _CodedRows:
+    """Rows of some columns of a file, as numbers of distinct rows of codes.
 
     Attributes
     ----------
-    first : ndarray of int64, shape (n_distinct,)
-        Position of the first row of each distinct row.
+    columns : dict of str to _CodedColumn
+    distinct : DistinctRows
+    numbers : list of ndarray of unsigned int
+        Number of the distinct row of each row, in parts.
     """
 
     def __init__(self, path: Path, names: list[str]) -> None:
-        self._path, self._columns = path, {name: _CodedColumn() for name in names}
-        self.first = np.zeros(0, np.int64)
-        # A distinct combination of values of the first columns is the number of the combination without the last of
-        # them, and the code of its value, in one key. The number of the combination is the position of the key.
-        self._keys = [np.zeros(0, np.int64) for _ in names]
-        self._free = free_memory()
+        self._path, self.columns = path, {name: _CodedColumn() for name in names}
+        self.distinct, self.numbers = DistinctRows(len(names)), list[Numbers]()
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Append a batch to the rows that wait for a number."""
-        for name, column in self._columns.items():
-            cells = batch.column(name)
-            with _as_text(self._path, name, cells.type):
-                column.add(cells)
-
-    def number(self, position: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of each row that waited; `position` has its position in the table."""
-        number = np.zeros(len(position), np.int64)
-        for place, column in enumerate(self._columns.values()):
-            local, distinct = pd.factorize((number << _CODE_BITS) + column.numbered() + 1)
-            of_distinct, known = pd.Index(self._keys[place]).get_indexer(pd.Index(distinct)), len(self._keys[place])
-            new = of_distinct < 0
-            of_distinct[new] = known + np.arange(new.sum())
-            self._keys[place] = np.concatenate([self._keys[place], distinct[new]])
-            number = of_distinct[local]
-        # In reverse, so that the first occurrence is written last.
-        first = np.zeros(number.max(initial=-1) + 1, np.int64)
-        first[number[::-1]] = position[::-1]
-        self.first = np.concatenate([self.first, first[len(self.first) :]])
-        return number
-
-    def of_batches(
-        self, batches: Iterable[pa.RecordBatch]
-    ) -> tuple[pa.RecordBatch, NDArray[np.int64], list[NDArray[np.unsignedinteger[Any]]]]:
-        """Return distinct rows of batches, the position of the first row of each, and parts of the rows' numbers."""
-        parts, rows, done = list[NDArray[np.unsignedinteger[Any]]](), 0, 0
+    def add(self, batches: Iterable[pa.RecordBatch]) -> Self:
+        """Append the rows of all batches; return this object."""
+        free, waiting = free_memory(), 0
         for batch in itertools.chain(batches, [None]):
-            if batch is not None:
-                self.add(batch)
-                rows += batch.num_rows
-            # All distinct values and rows are looked up each time.
-            if batch is None or rows - done >= max(_PENDING, len(self.first), *map(len, self._dictionaries)):
-                number = self.number(np.arange(done, rows))
-                parts.append(number.astype(np.min_scalar_type(len(self.first))))
-                done = rows
-                self.require_memory(sum(part.nbytes for part in parts))
-        columns = [
+            for name, column in self.columns.items() if batch else ():
+                cells = batch.column(name)
+                with _as_text(self._path, name, cells.type):
+                    column.add(cells)
+            waiting += batch.num_rows if batch else 0
+            if batch is None or waiting >= self.distinct.at_once:
+                number = self.distinct.number([column.numbered() for column in self.columns.values()])
+                self.numbers.append(number.astype(np.min_scalar_type(len(self.distinct))))
+                held, waiting = sum(part.nbytes for part in self.numbers), 0
+                require_memory(_COPIES * held, "too large for memory", source=self._path, free=free)
+        return self
+
+    def batch(self) -> pa.RecordBatch:
+        """Return the distinct rows as a batch."""
+        cells = [
             pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=codes < 0), column.dictionary)
-            for codes, column in zip(self._codes(), self._columns.values(), strict=True)
+            for column, codes in zip(self.columns.values(), self.distinct.columns, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(columns, list(self._columns)), self.first, parts
-
-    @property
-    def _dictionaries(self) -> Iterator[Any]:
-        return (column.dictionary for column in self._columns.values())
-
-    def _codes(self) -> list[NDArray[np.int64]]:
-        """Return the codes of the distinct rows in each column."""
-        codes, number = list[NDArray[np.int64]](), np.arange(len(self.first))
-        for keys in reversed(self._keys):
-            key = keys[number]
-            codes.append((key & (1 << _CODE_BITS) - 1) - 1)
-            number = key >> _CODE_BITS
-        return codes[::-1]
+        return pa.RecordBatch.from_arrays(cells, names=[*self.columns])
 
     def frame(self) -> pd.DataFrame:
-        """Return the distinct rows as text; see `DistinctRows`."""
+        """Return the distinct rows as text."""
         values = {}
-        for (name, column), codes in zip(self._columns.items(), self._codes(), strict=True):
+        for (name, column), codes in zip(self.columns.items(), self.distinct.columns, strict=True):
             with _as_text(self._path, name, column.type):
                 values[name] = column.values([codes], trim=True)
-        return pd.DataFrame(values, index=self.first, copy=False)
-
-    def require_memory(self, held: int) -> None:
-        """Check that the distinct rows, and `held` bytes, fit into memory twice."""
-        held += sum(keys.nbytes for keys in self._keys)
-        require_memory(_COPIES * held, "too large for memory", source=self._path, free=self._free)
+        return pd.DataFrame(values, copy=False)
 
 
 def _require_rows(path: Path, rows: int) -> None:
@@ -375,7 +313,7 @@ class _CodedColumn:
         self._pending.append(coded)
         self._n_pending += len(cells)
 
-    def numbered(self) -> Codes:
+    def numbered(self) -> Numbers:
         """Return the codes of the cells that waited, in the smallest type; missing cells have the code -1."""
         if not self._pending:
             return np.zeros(0, np.int8)
@@ -387,7 +325,7 @@ class _CodedColumn:
         self._pending, self._n_pending = [], 0
         return codes.astype(np.min_scalar_type(-len(self.dictionary) - 1))
 
-    def values(self, codes: list[Codes], *, trim: bool) -> Any:
+    def values(self, codes: list[Numbers], *, trim: bool) -> Any:
         """Return cells as text, missing ones as empty: a categorical, or text if most values occur once.
 
         `codes` are parts of the codes of the cells.
@@ -584,17 +522,25 @@ def _parquet(path: Path) -> Any:
     return dataset.dataset(path.absolute(), format=dataset.ParquetFileFormat(dictionary_columns=texts))
 
 
-def _parquet_batches(path: Path) -> tuple[list[str], Iterator[pa.RecordBatch]]:
-    """Return the column names of a Parquet file, and its rows in batches."""
+def _parquet_batches(
+    path: Path, columns: Collection[str] | None = None, place: int | None = None
+) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+    """Return the column names of a Parquet file, and its rows in batches.
+
+    `columns` are the columns to read if all of them exist, and `place` the file of a folder; by default, all of them.
+    """
     with reading_parquet(path):
         table = _parquet(path)
+    names = table.schema.names
+    chosen = names if columns is None else _existing(columns, names)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with reading_parquet(path):
-            # Reading further ahead only takes memory.
-            yield from table.to_batches(use_threads=False, batch_readahead=1, fragment_readahead=1)
+            for file in [*table.get_fragments()][slice(place, None if place is None else place + 1)]:
+                # Reading further ahead only takes memory.
+                yield from file.to_batches(table.schema, columns=chosen, use_threads=False, batch_readahead=1)
 
-    return table.schema.names, batches()
+    return names, batches()
 
 
 @contextlib.contextmanager

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
 from reidsim.audit.identifiers import why_values_identify
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
+from reidsim.core.rows import DistinctRows, Numbers
 from reidsim.core.tables import require_columns, sniff_delimiter
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import (
@@ -44,7 +44,7 @@ from reidsim.drafts.profile import (
     rows_with,
     wider_bands,
 )
-from reidsim.populations.population import Attribute, Population, distinct_rows, natural_categories
+from reidsim.populations.population import Attribute, Population, natural_categories
 from reidsim.releases.hierarchy import NOT_A_DATE, SUPPRESSED, date_levels, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.scenarios.hierarchies import DateReading
 
@@ -65,8 +65,6 @@ _MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 1_200, 6_000_000_000
 _MOST_SEARCHED, _MOST_WORK_OF_SEARCH = 600_000, 30_000_000_000
 # With more strategies than of a large table, skipping is faster from this number of strategies times distinct cells on.
 _MOST_EVALUATED = 600_000_000
-# Rows of which distinct ones are found at once; more take more memory.
-_ROWS_AT_ONCE = 2**22
 # Ranks of attributes known from voter lists and by acquaintances (see names.toml).
 _KNOWN_RANKS = (1, 2)
 # Maximum number of distinct values of a column chosen automatically; higher for codes with a concept, because they
@@ -545,15 +543,12 @@ def choose(
 
 def _n_distinct(frame: pd.DataFrame) -> int:
     """Return the number of distinct rows, which are counted in parts, so that the memory depends on this number."""
-    codes: list[NDArray[np.integer[Any]]] = [frame[name].astype("category").array.codes for name in frame]
-    distinct, done = [column[:0] for column in codes], 0
-    while done < len(frame):
-        # As many further rows as are distinct so far, so that each row is visited a few times only.
-        end = done + max(_ROWS_AT_ONCE, len(distinct[0]))
-        part = [np.concatenate([known, column[done:end]]) for known, column in zip(distinct, codes, strict=True)]
-        first, _ = distinct_rows(part, len(part[0]))
-        distinct, done = [column[first] for column in part], end
-    return len(distinct[0])
+    codes: list[Numbers] = [frame[name].astype("category").array.codes for name in frame]
+    distinct = DistinctRows(len(codes))
+    while distinct.n_rows < len(frame):
+        part = slice(distinct.n_rows, distinct.n_rows + distinct.at_once)
+        distinct.number([column[part] for column in codes])
+    return len(distinct)
 
 
 def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options: DraftOptions) -> None:

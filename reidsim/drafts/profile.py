@@ -20,6 +20,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, format_of, is_numbered, meaning_of, plain_words, words_of
 from reidsim.core.errors import listed
 from reidsim.core.files import read_toml
+from reidsim.core.rows import parts_of
 from reidsim.core.validation import Section, validated
 from reidsim.core.wording import counted
 from reidsim.releases.hierarchy import Day, DayOrder, read_day
@@ -45,8 +46,6 @@ _BAND = re.compile(
 # Marks of missing values, including the empty cell.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", "."})
 
-# Rows whose values are counted at once; more take more memory.
-_ROWS_AT_ONCE = 2**22
 # Number of values examined to infer the type of a column, and the share of them that must match.
 _SAMPLE, MOSTLY = 5_000, 0.9
 # Minimum number of bands; two ranges may be codes with the same pattern.
@@ -844,8 +843,8 @@ def _kind(
 def rows_by_value(column: pd.Series[str]) -> dict[str, int]:
     """Return the number of rows with each value of a column, which are counted in parts to save memory."""
     rows: Counter[str] = Counter()
-    for start in range(0, len(column), _ROWS_AT_ONCE):
-        counts = column.iloc[start : start + _ROWS_AT_ONCE].value_counts(sort=False)
+    for part in parts_of(len(column)):
+        counts = column.iloc[part].value_counts(sort=False)
         rows.update(dict(zip(map(str, counts.index), counts.tolist(), strict=True)))
     return dict(rows)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -43,8 +43,6 @@ Amount = TypeVar("Amount", bound=np.number[Any])
 MOST_KEYS = 2**62
 # Numbers are counted instead of sorted if they are at most `_DENSE` times their count, or at most `_FEW`.
 _DENSE, _FEW = 8, 4096
-# Rows of a large table that are handled at once: more take memory, fewer take time if there are many distinct ones.
-_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
@@ -282,27 +280,6 @@ def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArra
     """
     keys = row_keys([np.concatenate(both) for both in zip(first.T, second.T, strict=True)], len(first) + len(second))
     return keys[: len(first)], keys[len(first) :]
-
-
-def looked_up(values: NDArray[np.integer[Any]], numbers: NDArray[np.integer[Any]]) -> NDArray[Any]:
-    """Return ``values[numbers]`` in the smallest type; `values` are non-negative."""
-    found = np.empty(len(numbers), np.min_scalar_type(values.max(initial=0)))
-    for part in parts_of(len(numbers)):
-        found[part] = values[numbers[part]]
-    return found
-
-
-def occurrences(numbers: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
-    """Return how often each number below `size` occurs in `numbers`, shape (size,)."""
-    counts = np.zeros(size, dtype=np.int64)
-    for part in parts_of(len(numbers)):
-        counts += np.bincount(numbers[part], minlength=size)
-    return counts
-
-
-def parts_of(n: int) -> Iterator[slice]:
-    """Yield slices of `n` positions; numpy copies numbers that it looks up to eight bytes each."""
-    return (slice(start, min(start + _AT_ONCE, n)) for start in range(0, n, _AT_ONCE))
 
 
 def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups: int) -> NDArray[Amount]:

@@ -126,6 +126,7 @@ _METHODS = {"adversaries": "respond", "policies": "choose", "measures": "compute
 _SIGNATURES = {"adversaries": "respond(linkage, rows)", "policies": "choose(game)"}
 
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
+Rows = TypeVar("Rows")
 
 
 # A user-defined part that a scenario names: its group, its name, the key path that names it, the key path of its
@@ -884,9 +885,7 @@ def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:
     return load_population(resolve(name, "populations", "population", base=loaded.folder), **made)
 
 
-def table_named(
-    name: str, loaded: Scenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
-) -> tuple[Path, pd.DataFrame]:
+def table_named(name: str, loaded: Scenario[Any], where: str, read: Callable[[Path], Rows]) -> tuple[Path, Rows]:
     """Return the path and rows of the table at the key `where`.
 
     `name` is the value of the key: a path relative to the scenario's folder, or ``bundled:...``. `read` is called with

@@ -21,6 +21,7 @@ from reidsim.audit.release import fitting_forms, people_in
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among, require_distinct
 from reidsim.core.files import bundled_folder, free_memory, require_memory
 from reidsim.core.numerics import random_stream
+from reidsim.core.rows import looked_up, occurrences
 from reidsim.core.tables import numbers, read_table, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
 from reidsim.games.composite import PeopleLattice
@@ -51,8 +52,6 @@ from reidsim.populations.population import (
     Population,
     distinct_rows,
     keys_of_both,
-    looked_up,
-    occurrences,
     row_keys,
 )
 from reidsim.releases.hierarchy import SUPPRESSED

@@ -19,6 +19,7 @@ from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
 from reidsim.core.files import read_toml
+from reidsim.core.rows import occurrences
 from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.composite import parts_of
 from reidsim.games.directions.best_replies import DirectedLinker
@@ -45,7 +46,6 @@ from reidsim.kinds.tables.release import attribute_labels, read_records, sensiti
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
-from reidsim.populations.population import occurrences
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, Strategies

@@ -237,19 +237,19 @@ def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path
         If the file cannot be read; or if it has one column, the scenario has several attributes, and the first line has
         another usual delimiter.
     """
-    return _with_several_columns(loaded, section, read_records(section, path), path)
+    frame = read_records(section, path)
+    _refuse_joined_columns(loaded, section, frame, path)
+    return frame
 
 
-def _with_several_columns(
+def _refuse_joined_columns(
     loaded: Scenario[TablesScenario], section: ReleaseSection, frame: pd.DataFrame, path: Path
-) -> pd.DataFrame:
-    """Return the rows of a file, unless another delimiter than the section's joins its columns; see `_table`."""
+) -> None:
     first, where = (frame.columns[0], "header") if section.header else (frame.iloc[0, 0], "row 1")
     other = next((delimiter for delimiter in DELIMITERS if delimiter in str(first)), None)
     joined = other is not None and frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1
     expected = f"columns separated by {section.delimiter!r}, or release.delimiter = {other!r}"
     refuse_first((joined, "the file has one column", where, str(first), expected), source=path)
-    return frame
 
 
 def _records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
@@ -267,15 +267,10 @@ def _rows_of_records(
     if not loaded.scenario.counts_records:
         source, frame = _records(loaded)
         return source, frame, np.arange(len(frame))
-    numbers = []
-
-    def read(path: Path) -> pd.DataFrame:
-        found = read_distinct_rows(path, columns, delimiter=section.delimiter, encoding=section.encoding)
-        numbers.append(found.number)
-        return _with_several_columns(loaded, section, found.frame, path)
-
-    source, frame = table_named(str(section.path), loaded, "release.path", read)
-    return source, frame, numbers[0]
+    read = partial(read_distinct_rows, columns=columns, delimiter=section.delimiter, encoding=section.encoding)
+    path, (frame, row) = table_named(str(section.path), loaded, "release.path", read)
+    _refuse_joined_columns(loaded, section, frame, path)
+    return path, frame, row
 
 
 def attribute_labels(

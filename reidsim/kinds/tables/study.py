@@ -21,6 +21,7 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import sequential_attack
 from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.files import read_toml
+from reidsim.core.rows import occurrences, parts_of
 from reidsim.core.validation import revalidated, validated
 from reidsim.games.composite import AdversaryType, PeopleLattice, PeopleLinker, TypesGame, adversary_of_people
 from reidsim.games.directions.best_replies import CoarseRows, DirectedLinker, by_record, is_searched
@@ -48,7 +49,7 @@ from reidsim.linkage.people import (
     ranges,
     sensitive_groups,
 )
-from reidsim.populations.population import Codes, Population, occurrences, parts_of
+from reidsim.populations.population import Codes, Population
 from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, EconomicsSection, Risk, naming_adversary
 from reidsim.scenarios.agents import scenario_alone
