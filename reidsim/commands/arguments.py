@@ -164,10 +164,10 @@ class BatchOptions:
     resume: bool = False
     rerun_failed: bool = False
 
-    def refuse_for_single_run(self, source: Path) -> None:
+    def refuse_for_single_run(self, source: Path, *, reads_files: bool = False) -> None:
         """Check that no option of a batch is given, because the scenario has a single run.
 
-        `source` is the scenario's file, for messages.
+        `source` is the scenario's file, for messages, and `reads_files` whether a cluster may read its records.
 
         Raises
         ------
@@ -175,7 +175,8 @@ class BatchOptions:
             If an option is given; the message names the first one.
         """
         for name, value in {**vars(self.execution), "resume": self.resume, "rerun_failed": self.rerun_failed}.items():
-            if value:
+            on_cluster = reads_files and self.execution.executor == "dask" and name in ("executor", "scheduler")
+            if value and not on_cluster:
                 raise InputError(
                     "the scenario is a single run",
                     source=source,

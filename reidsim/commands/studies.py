@@ -55,10 +55,10 @@ def run(
         result, folder = _run_several(loaded, loaded.name, run_batch_loaded, batch, output)
         _print_measures(loaded, result, folder, as_json=json)
     else:
-        batch.refuse_for_single_run(loaded.path)
+        batch.refuse_for_single_run(loaded.path, reads_files=loaded.scenario.counts_records)
         folder = arguments.results_folder(output, loaded.name)
         with arguments.waiting(f"reading {scenario}") as progress:
-            result = run_loaded(loaded, progress=progress)
+            result = run_loaded(loaded, executor=batch.execution.start(), progress=progress)
             interrupts.stop_if_interrupted()
             progress("writing", 0, 1)
             result.save(folder)

@@ -214,7 +214,7 @@ def require_no_device(path: Path) -> None:
 
 def is_parquet_folder(path: Path) -> bool:
     """Return whether a path is a folder of Parquet files, which is one table; its name ends with ``.parquet``."""
-    return path.suffix == ".parquet" and path.is_dir()
+    return path.suffix == ".parquet" and os.path.isdir(path)
 
 
 def require_workbook_fits(path: Path) -> None:

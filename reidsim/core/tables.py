@@ -160,8 +160,13 @@ def read_coded_table(
     return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)), copy=False)
 
 
-# Applies a function to numbers and returns the results in order, as the built-in `map`.
-OverFiles = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
+# Returns the results of a function of a path and the place of a file in it, for all places below a number.
+OverFiles = Callable[[Callable[[Path, int], Any], Path, int], Iterable[Any]]
+
+
+def in_turn(read: Callable[[Path, int], Any], path: Path, n_files: int) -> Iterator[Any]:
+    """Read the files of a folder one after the other; see `OverFiles`."""
+    return (read(path, place) for place in range(n_files))
 
 
 def read_distinct_rows(
@@ -170,7 +175,7 @@ def read_distinct_rows(
     *,
     delimiter: str = ",",
     encoding: str | None = None,
-    over_files: OverFiles = map,
+    over_files: OverFiles = in_turn,
 ) -> tuple[pd.DataFrame, Numbers]:
     """Read the distinct rows of some columns of delimited text or Parquet with a header.
 
@@ -185,7 +190,7 @@ def read_distinct_rows(
     delimiter, encoding
         See `read_coded_table`.
     over_files : callable
-        Reads the files, by default in this process.
+        Reads the files; by default, `in_turn`.
 
     Returns
     -------
@@ -203,7 +208,8 @@ def read_distinct_rows(
     if path.suffix == ".parquet":
         with reading_parquet(path):
             n_files = len(_parquet(path).files)
-    files = [*over_files(partial(_rows_of_file, path, columns, delimiter, encoding), range(n_files))]
+    read = partial(_rows_of_file, columns=columns, delimiter=delimiter, encoding=encoding)
+    files = [*over_files(read, path, n_files)]
     n_rows = sum(each.distinct.n_rows for each in files)
     _require_rows(path, n_rows)
     merged = _CodedRows(path, [*files[0].columns]).add(each.batch() for each in files)
@@ -221,8 +227,10 @@ def read_distinct_rows(
     return merged.frame().set_axis(np.concatenate(first)[merged.distinct.first]), number
 
 
-def _rows_of_file(path: Path, columns: Collection[str], delimiter: str, encoding: str | None, place: int) -> _CodedRows:
-    """Return the rows of a file, or of a file of a folder by its place; for the other arguments, see above."""
+def _rows_of_file(
+    path: Path, place: int, *, columns: Collection[str], delimiter: str, encoding: str | None
+) -> _CodedRows:
+    """Return the rows of a file, or of a file of a folder by its place; see `read_distinct_rows`."""
     if path.suffix == ".parquet":
         names, batches = _parquet_batches(path, columns, place)
     else:

@@ -46,7 +46,7 @@ from reidsim.core.files import (
 )
 from reidsim.core.parameters import checked_parameters, has_method, made
 from reidsim.core.registry import register, registered
-from reidsim.core.tables import pandas_table, text_table, write_text_table
+from reidsim.core.tables import OverFiles, in_turn, pandas_table, text_table, write_text_table
 from reidsim.core.validation import (
     merged,
     override,
@@ -163,6 +163,8 @@ class Scenario(Generic[S_co]):
         Library of the table of records, such as ``polars``; `reidsim.share` returns a table of this library.
     held : HeldStudy, optional
         The data in memory; see `reidsim.scenarios.kind.Kind.study_of`. A pickled scenario has none.
+    over_files : callable
+        Reads the files of a large table of records; see `reidsim.core.tables.read_distinct_rows`.
     """
 
     name: str
@@ -175,6 +177,7 @@ class Scenario(Generic[S_co]):
     place: PrivateFolder | None = field(default=None, repr=False)
     library: str = "pandas"
     held: HeldStudy | None = field(default=None, repr=False)
+    over_files: OverFiles = field(default=in_turn, repr=False)
 
     @classmethod
     def load(

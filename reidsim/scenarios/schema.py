@@ -1011,6 +1011,11 @@ class ScenarioHead(Section):
         return error.but(where=f"adversary.{key}")
 
     @property
+    def counts_records(self) -> bool:
+        """Whether the file of records is read as its distinct records, also on the workers of a cluster."""
+        return False
+
+    @property
     def every_adversary(self) -> Mapping[str, Any]:
         """The sections of all adversaries, by key path.
 

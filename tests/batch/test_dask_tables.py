@@ -1,14 +1,22 @@
 """A dask cluster gives byte-identical tables to this process and to subprocesses."""
 
 import contextlib
+import json
 import logging
 import random
 import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+import reidsim
+from reidsim.cli import app
+from reidsim.core.errors import InputError
+from reidsim.core.tables import in_turn, read_distinct_rows
 from reidsim.engine.batch.executors import DaskExecutor, ProcessExecutor, SerialExecutor
 from reidsim.engine.batch.folder import JOURNAL
 from reidsim.engine.batch.runner import run_batch_loaded
@@ -82,3 +90,38 @@ def test_a_batch_goes_on_elsewhere(loaded, serial, scheduler, tmp_path):
             run_batch_loaded(loaded, Shuffled(executor, 0, stop), folder=folder, resume=folder.exists())
     assert (folder / JOURNAL).stat().st_size
     assert tables_of(loaded, SerialExecutor(), folder, resume=True) == serial
+
+
+def test_one_table_is_read_by_two_workers_and_gives_the_same_bytes(scheduler, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people, folder = np.random.default_rng(4), tmp_path / "people.parquet"
+    folder.mkdir()
+    for number in range(5):
+        ages, sexes = people.integers(20, 60, 400).astype(str), people.choice(["F", "M"], 400)
+        table = pd.DataFrame({"age": ages, "sex": sexes, "name": [f"{number} {each}" for each in range(400)]})
+        table.to_parquet(folder / f"{number}.parquet", index=False)
+    reidsim.new(folder, folder="draft")
+    on_cluster = ("--executor", "dask", "--scheduler", scheduler)
+    for output, options in (("here", ()), ("there", on_cluster)):
+        done = CliRunner().invoke(app, ["run", "draft/people.toml", "-o", output, *options])
+        assert done.exit_code == 0, done.output
+    here, there = ({path.name: path for path in Path(output).glob("*.parquet")} for output in ("here", "there"))
+    assert here.keys() == there.keys() >= {"records.parquet", "runs.parquet"}
+    for name in here:
+        assert here[name].read_bytes() == there[name].read_bytes()
+    first, second = (json.loads(Path(output, "manifest.json").read_text()) for output in ("here", "there"))
+    assert {key for key in first if first[key] != second[key]} <= {"timings_seconds"}
+
+
+def test_an_error_in_a_file_is_the_same_on_a_cluster(scheduler, tmp_path):
+    folder = tmp_path / "people.parquet"
+    folder.mkdir()
+    for number in range(2):
+        lists = pd.DataFrame({"age": [[1], [2]], "sex": ["F", "M"]})
+        lists.to_parquet(folder / f"{number}.parquet", index=False)
+    errors = []
+    for over_files in (in_turn, DaskExecutor(scheduler).over_files):
+        with pytest.raises(InputError, match="nested") as found:
+            read_distinct_rows(folder, ["age"], over_files=over_files)
+        errors.append(str(found.value))
+    assert errors[0] == errors[1]

@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
@@ -320,6 +320,7 @@ _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 # Maximum number of runs in a group, whose outcomes are one message. Dask needs some milliseconds per message.
 _MOST_AT_ONCE = 250
+_RESUME = "continue with --resume; finished runs are kept"
 
 # Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
@@ -403,14 +404,13 @@ class DaskExecutor:
         if not tasks:
             return
         with self._connected() as client:
-            files: dict[str, str] = {}
+            files = list[Path]()
             if hasattr(work, "loaded"):
                 # The working folder of workers may differ, so relative paths would not be found.
                 work = replace(work, loaded=replace(work.loaded, path=work.loaded.path.absolute()))
                 values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
-                files = {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
-            # Submitted as a result of the cluster: it is sent to each worker once, and recreated if its worker dies.
-            sent = client.submit(bytes, pickle.dumps((pickle.dumps(work), files, code_version())), pure=False)
+                files = files_named(work.loaded, values.values())
+            sent = _sent(client, work, files)
             left, running, suspects = deque(tasks), dict[Any, list[RunTask]](), list[RunTask]()
 
             def send(some: list[RunTask]) -> Any:
@@ -426,7 +426,7 @@ class DaskExecutor:
                     while left and len(running) < most:
                         finished.add(send([left.popleft() for _ in range(min(size, len(left)))]))
                     future = next(finished)
-                    group, outcomes = running.pop(future), _outcomes(future)
+                    group, outcomes = running.pop(future), _result(future, _RESUME)
                     if outcomes is None:
                         suspects += group
                         continue
@@ -434,12 +434,32 @@ class DaskExecutor:
                     size = max(1, min(2 * len(outcomes), _MOST_AT_ONCE, len(left) // most))
                     yield outcomes
                 for task in suspects:
-                    alone = (_outcomes(send([task])) for _ in range(_DEATHS))
+                    alone = (_result(send([task]), _RESUME) for _ in range(_DEATHS))
                     killed = RunOutcome(task, KILLED, error="every worker that executed the run died")
                     yield next((outcomes for outcomes in alone if outcomes is not None), [killed])
             finally:
                 with contextlib.suppress(Exception):
                     client.cancel([*running], force=True)
+
+    def over_files(self, read: Callable[[Path, int], Any], path: Path, n_files: int) -> Iterator[Any]:
+        """Yield the results of a function for each file of a folder; see `reidsim.core.tables.OverFiles`.
+
+        Raises
+        ------
+        InputError
+            As `execute`; also if `read` raises it, or every worker that reads a file dies.
+        """
+        with self._connected() as client:
+            _cores(client)
+            sent = _sent(client, functools.partial(read, path.absolute()), [path.absolute()])
+            futures = [client.submit(_read, sent, place, pure=False) for place in range(n_files)]
+            for place in range(n_files):
+                found = _result(futures[place])
+                if found is None:
+                    raise _refused(f"every worker that read file {place + 1} of {path} died")
+                # The cluster keeps the results of futures that exist.
+                futures[place] = None
+                yield found
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -496,10 +516,16 @@ def _distributed() -> Any:
         raise InputError("package distributed is not installed", where="executor", found="dask", hint=hint) from None
 
 
-def _outcomes(future: Any) -> list[RunOutcome] | None:
-    """Wait for the outcomes of a group of runs; return None if its worker died.
+def _sent(client: Any, work: Any, files: Iterable[Path]) -> Any:
+    """Return the future of the message that `_loaded` reads: it is sent to each worker once, or again if that dies."""
+    content = {str(path): sha256_of(path) for path in files}
+    return client.submit(bytes, pickle.dumps((pickle.dumps(work), content, code_version())), pure=False)
 
-    `future` is the dask future of the group.
+
+def _result(future: Any, hint: str | None = None) -> Any:
+    """Wait for the result of a dask future; return None if its worker died.
+
+    `hint` is for the message if the cluster was lost.
 
     Raises
     ------
@@ -507,7 +533,7 @@ def _outcomes(future: Any) -> list[RunOutcome] | None:
         If the cluster was lost, a worker lacks a module, or `_loaded` raised it.
     """
     try:
-        outcomes: list[RunOutcome] = future.result()
+        return future.result()
     except _distributed().KilledWorker:
         return None
     except ModuleNotFoundError as error:
@@ -517,9 +543,7 @@ def _outcomes(future: Any) -> list[RunOutcome] | None:
         raise
     except Exception as error:
         # Errors of runs are part of their outcomes, so this error means that the scheduler was lost or restarted.
-        problem, hint = f"the dask cluster was lost: {type(error).__name__}", "continue with --resume"
-        raise _refused(problem, hint=f"{hint}; finished runs are kept") from error
-    return outcomes
+        raise _refused(f"the dask cluster was lost: {type(error).__name__}", hint=hint) from error
 
 
 def _cores(client: Any) -> int:
@@ -536,6 +560,12 @@ def _cores(client: Any) -> int:
         expected = f"a worker within {_FIRST_WORKER_SECONDS} s"
         raise _refused("the dask scheduler has no workers", found=client.scheduler.address, expected=expected) from None
     return max(int(sum(client.nthreads().values())), 1)
+
+
+def _read(sent: bytes, place: int) -> Any:
+    """Read a file of a folder in a worker of the cluster, by its place."""
+    read: Any = _loaded(sent)
+    return read(place)
 
 
 def _do(work: bytes, tasks: Sequence[RunTask]) -> list[RunOutcome]:
@@ -566,7 +596,7 @@ def _loaded(sent: bytes) -> Work:
     pickled, files, version = pickle.loads(sent)  # noqa: S301 - sent by the process that runs the batch
     if code_version() != version:
         raise _refused("a dask worker has another version of reidsim", found=code_version(), expected=version)
-    others = [path for path, content in files.items() if not os.path.isfile(path) or sha256_of(Path(path)) != content]
+    others = [path for path, content in files.items() if not os.path.exists(path) or sha256_of(Path(path)) != content]
     if others:
         problem = f"a dask worker lacks files or has different files: {listed(others)}"
         raise _refused(problem, expected="a folder that all computers share")

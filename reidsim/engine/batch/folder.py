@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 
 from reidsim.adversaries.knowledge.groups import RECIPES
 from reidsim.core.errors import InputError, listed
-from reidsim.core.files import BUNDLED, bundled_folder, data_file, read_toml, require_parquet_fits
+from reidsim.core.files import BUNDLED, bundled_folder, data_file, is_parquet_folder, read_toml, require_parquet_fits
 from reidsim.core.interrupts import tell_kept
 from reidsim.engine.batch.design import Design, RunOutcome, RunTask, at_point, code_version, error_line
 from reidsim.engine.batch.statistics import batch_tables
@@ -513,6 +513,10 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
         )
 
 
+def _is_data(path: Path) -> bool:
+    return os.path.isfile(path) or is_parquet_folder(path)
+
+
 def _files_named(content: Any, base: Path, followed: set[Path], key: str = "") -> Iterator[Path]:
     """Yield every existing file that plain data name.
 
@@ -542,7 +546,7 @@ def _files_named(content: Any, base: Path, followed: set[Path], key: str = "") -
             yield from _files_named(value, base, followed, key)
     elif isinstance(content, str | Path) and str(content):
         # A text that is not a valid path, for example because it is too long, is no file.
-        for path in filter(os.path.isfile, _possible_paths(str(content), base, key)):
+        for path in filter(_is_data, _possible_paths(str(content), base, key)):
             yield path
             if path.suffix == ".toml" and (true := path.resolve()) not in followed:
                 followed.add(true)

@@ -41,7 +41,7 @@ from reidsim.engine.batch.design import (
     is_batch,
     tasks_of,
 )
-from reidsim.engine.batch.executors import AutomaticExecutor, Executor
+from reidsim.engine.batch.executors import AutomaticExecutor, DaskExecutor, Executor
 from reidsim.engine.single_run import run_once
 from reidsim.scenarios.kind import AnalysisTables, Progress
 from reidsim.scenarios.scenario import Scenario
@@ -491,10 +491,12 @@ def run_loaded(
     """Return the result of a scenario: of a batch if it is one, else of a single run.
 
     Results are only kept in memory. `executor` does the runs of a batch; see `is_batch`. A single run also looks for
-    wrong beliefs by which guarantees fail (see `run_once`).
+    wrong beliefs by which guarantees fail (see `run_once`); executor ``dask`` reads the files of its table.
     """
     if is_batch(loaded.scenario):
         return run_batch_loaded(loaded, executor, progress=progress)
+    if isinstance(executor, DaskExecutor):
+        loaded = replace(loaded, over_files=executor.over_files)
     return run_once(loaded, progress=progress, explain=True)
 
 

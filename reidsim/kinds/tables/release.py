@@ -267,7 +267,8 @@ def _rows_of_records(
     if not loaded.scenario.counts_records:
         source, frame = _records(loaded)
         return source, frame, np.arange(len(frame))
-    read = partial(read_distinct_rows, columns=columns, delimiter=section.delimiter, encoding=section.encoding)
+    options = section.model_dump(include={"delimiter", "encoding"})
+    read = partial(read_distinct_rows, columns=columns, over_files=loaded.over_files, **options)
     path, (frame, row) = table_named(str(section.path), loaded, "release.path", read)
     _refuse_joined_columns(loaded, section, frame, path)
     return path, frame, row
