@@ -22,9 +22,20 @@ def parts_of(n: int) -> Iterator[slice]:
 
 def looked_up(values: Numbers, numbers: Numbers) -> NDArray[Any]:
     """Return ``values[numbers]`` in the smallest type; `values` are non-negative."""
-    found = np.empty(len(numbers), np.min_scalar_type(values.max(initial=0)))
-    for part in parts_of(len(numbers)):
-        found[part] = values[numbers[part]]
+    values = values.astype(np.min_scalar_type(values.max(initial=0)))
+    return joined([(values, numbers[part]) for part in parts_of(len(numbers))])
+
+
+def joined(parts: list[tuple[Numbers, Numbers]]) -> NDArray[Any]:
+    """Return ``values[numbers]`` of consecutive pairs of values and numbers, which are removed once they are copied.
+
+    The values of all pairs have one type.
+    """
+    found, start = np.empty(sum(len(numbers) for _, numbers in parts), parts[0][0].dtype), 0
+    while parts:
+        values, numbers = parts.pop(0)
+        found[start : start + len(numbers)] = values[numbers]
+        start += len(numbers)
     return found
 
 

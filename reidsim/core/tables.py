@@ -47,7 +47,7 @@ from reidsim.core.files import (
     require_no_device,
     require_workbook_fits,
 )
-from reidsim.core.rows import DistinctRows, Numbers
+from reidsim.core.rows import DistinctRows, Numbers, joined
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -210,21 +210,17 @@ def read_distinct_rows(
             n_files = len(_parquet(path).files)
     read = partial(_rows_of_file, columns=columns, delimiter=delimiter, encoding=encoding)
     files = [*over_files(read, path, n_files)]
-    n_rows = sum(each.distinct.n_rows for each in files)
-    _require_rows(path, n_rows)
+    _require_rows(path, sum(each.distinct.n_rows for each in files))
     merged = _CodedRows(path, [*files[0].columns]).add(each.batch() for each in files)
-    of_files, number = np.concatenate(merged.numbers), np.empty(n_rows, np.min_scalar_type(len(merged.distinct)))
-    rows, met, first = 0, 0, list[NDArray[np.int64]]()
+    of_files, rows, met = np.concatenate(merged.numbers), 0, 0
+    parts, first = list[tuple[Numbers, Numbers]](), list[NDArray[np.int64]]()
     for each in files:
-        first.append(rows + each.distinct.first)
         of_file = of_files[met : met + len(each.distinct)]
-        for part in each.numbers:
-            number[rows : rows + len(part)] = of_file[part]
-            rows += len(part)
-        met += len(of_file)
-        # The numbers of a file are free once they are copied.
+        parts += [(of_file, part) for part in each.numbers]
         each.numbers.clear()
-    return merged.frame().set_axis(np.concatenate(first)[merged.distinct.first]), number
+        first.append(rows + each.distinct.first)
+        rows, met = rows + each.distinct.n_rows, met + len(of_file)
+    return merged.frame().set_axis(np.concatenate(first)[merged.distinct.first]), joined(parts)
 
 
 def _rows_of_file(
@@ -336,7 +332,7 @@ class _CodedColumn:
     def values(self, codes: list[Numbers], *, trim: bool) -> Any:
         """Return cells as text, missing ones as empty: a categorical, or text if most values occur once.
 
-        `codes` are parts of the codes of the cells.
+        `codes` are parts of the codes of the cells, and are removed.
         """
         # In the order of their first cells; the dictionary may have values without a cell.
         order = pd.unique(np.concatenate([pd.unique(part) for part in codes]).astype(np.int32))
@@ -350,7 +346,9 @@ class _CodedColumn:
         # The last place is the code of missing values, -1.
         number = np.zeros(len(self.dictionary) + 1, np.min_scalar_type(-n_distinct - 1))
         number[order] = coded.indices
-        cells = np.concatenate([number[part] for part in codes])
+        parts = [(number, part) for part in codes]
+        codes.clear()
+        cells = joined(parts)
         distinct: Any = pd.array(coded.dictionary, dtype="str")
         if 2 * n_distinct > len(cells):
             return distinct[cells]

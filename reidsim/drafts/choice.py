@@ -24,7 +24,7 @@ from rapidfuzz.process import extractOne
 
 from reidsim.audit.identifiers import why_values_identify
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
-from reidsim.core.rows import DistinctRows, Numbers
+from reidsim.core.rows import DistinctRows
 from reidsim.core.tables import require_columns, sniff_delimiter
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import (
@@ -543,7 +543,8 @@ def choose(
 
 def _n_distinct(frame: pd.DataFrame) -> int:
     """Return the number of distinct rows, which are counted in parts, so that the memory depends on this number."""
-    codes: list[Numbers] = [frame[name].astype("category").array.codes for name in frame]
+    columns = [frame[name].array for name in frame]
+    codes = [each.codes if isinstance(each, pd.Categorical) else pd.factorize(each)[0] for each in columns]
     distinct = DistinctRows(len(codes))
     while distinct.n_rows < len(frame):
         part = slice(distinct.n_rows, distinct.n_rows + distinct.at_once)
