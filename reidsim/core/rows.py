@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,17 @@ def joined(parts: list[tuple[Numbers, Numbers]]) -> NDArray[Any]:
         found[start : start + len(numbers)] = values[numbers]
         start += len(numbers)
     return found
+
+
+def kept(numbers: Numbers, largest: int) -> NDArray[Any]:
+    """Return a copy of numbers in the smallest type that also holds `largest`, for as long as a file is read.
+
+    The copy is in memory of its own: parts between other arrays would leave holes, 3 bytes per row of a large file.
+    """
+    kind = np.min_scalar_type(largest)
+    copy = np.frombuffer(mmap(-1, max(len(numbers), 1) * kind.itemsize), kind)[: len(numbers)]
+    copy[:] = numbers
+    return copy
 
 
 def occurrences(numbers: Numbers, size: int) -> NDArray[np.int64]:

@@ -47,7 +47,7 @@ from reidsim.core.files import (
     require_no_device,
     require_workbook_fits,
 )
-from reidsim.core.rows import DistinctRows, Numbers, joined
+from reidsim.core.rows import DistinctRows, Numbers, joined, kept
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -265,7 +265,7 @@ class _CodedRows:
             waiting += batch.num_rows if batch else 0
             if batch is None or waiting >= self.distinct.at_once:
                 number = self.distinct.number([column.numbered() for column in self.columns.values()])
-                self.numbers.append(number.astype(np.min_scalar_type(len(self.distinct))))
+                self.numbers.append(kept(number, len(self.distinct)))
                 held, waiting = sum(part.nbytes for part in self.numbers), 0
                 require_memory(_COPIES * held, "too large for memory", source=self._path, free=free)
         return self
@@ -327,7 +327,7 @@ class _CodedColumn:
         self.dictionary = first.dictionary
         codes = np.concatenate([compute.fill_null(each.indices, -1).to_numpy() for each in others])
         self._pending, self._n_pending = [], 0
-        return codes.astype(np.min_scalar_type(-len(self.dictionary) - 1))
+        return kept(codes, -len(self.dictionary) - 1)
 
     def values(self, codes: list[Numbers], *, trim: bool) -> Any:
         """Return cells as text, missing ones as empty: a categorical, or text if most values occur once.
