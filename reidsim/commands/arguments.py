@@ -125,8 +125,8 @@ class Execution:
     Parameters
     ----------
     executor
-        Execution of the runs of a batch: one after the other, in several processes, or on a Dask cluster (default:
-        auto).
+        Execution of the runs of a batch: one after the other, in several processes, or on a Dask cluster, which also
+        reads the files of a large table of a single run (default: auto).
     workers
         Number of processes (default and maximum: one per core).
     scheduler : ADDRESS
