@@ -46,7 +46,11 @@ def kept(numbers: Numbers, largest: int) -> NDArray[Any]:
     The copy is in memory of its own: parts between other arrays would leave holes, 3 bytes per row of a large file.
     """
     kind = np.min_scalar_type(largest)
-    copy = np.frombuffer(mmap(-1, max(len(numbers), 1) * kind.itemsize), kind)[: len(numbers)]
+    try:
+        memory = mmap(-1, max(len(numbers), 1) * kind.itemsize)
+    except OSError as error:
+        raise MemoryError(str(error)) from None
+    copy = np.frombuffer(memory, kind)[: len(numbers)]
     copy[:] = numbers
     return copy
 
