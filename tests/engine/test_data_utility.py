@@ -387,7 +387,7 @@ def test_map_has_one_labelled_point_per_policy_and_file(clinic):
     points = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axes.lines}
     assert points == set(zip(1 - scored.summary["interval_overlap"], scored.summary["risk"], strict=True))
     labels = "\n".join(text.get_text() for text in axes.texts).split("\n")
-    assert sorted(labels) == sorted(["other.csv", "No protection", "Basic game", "5-anonymity", "Suppress all"])
+    assert sorted(labels) == sorted(["other.csv", "No protection", "Basic", "5-anonymity", "Suppress all"])
     assert "overlap" in axes.get_xlabel()
     assert "risk" in axes.get_ylabel()
 

@@ -37,7 +37,7 @@ class NoProtection(Policy):
 class FixedLevels(Policy):
     """Policy that releases every table at the levels in ``publisher.fixed``."""
 
-    label, description, is_rule = "Fixed levels", "all tables are released at the levels set in the scenario", True
+    label, description, is_rule = "Fixed", "all tables are released at the levels set in the scenario", True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return a `Choice` with the same generalization for every row of the game.
@@ -62,7 +62,7 @@ class KeepsPk(Policy):
     the next review. If no generalization qualifies, every attribute is released at the last level of its hierarchy.
     """
 
-    label, is_rule = "PK-driven", True
+    label, is_rule = "PK", True
     description = (
         "generalization with the highest utility whose PK does not exceed the threshold in "
         "simulated tables; chosen again at each review"
@@ -126,7 +126,7 @@ class Basic(Policy):
     generalization pays less than withholding; see `SameForm`.
     """
 
-    label = "Basic game"
+    label = "Basic"
     description = "generalization with the highest payoff in each period, whether or not records are attacked"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
@@ -156,7 +156,7 @@ class NoAttack(Basic):
     The table is withheld if no generalization without an attack pays at least as much as withholding.
     """
 
-    label, forbids_attacks = "No-Attack game", True
+    label, forbids_attacks = "No-attack", True
     description = (
         "generalization with the highest payoff in each period among the generalizations without an attacked record"
     )

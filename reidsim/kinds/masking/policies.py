@@ -174,7 +174,7 @@ class OptInGame(MaskingPolicy):
     With equal payoffs, the record is withheld.
     """
 
-    label = "Opt-in game"
+    label = "Opt-in"
     description = "all attributes are shared if the subject's payoff is positive, otherwise none"
     takes_best, look, row = True, registry.Look(GREEN, "o"), 5
 
@@ -229,7 +229,7 @@ class SearchPolicy(MaskingPolicy):
 class Masking(SearchPolicy):
     """Policy with each subject's best strategy: masking game of Wan et al. 2021."""
 
-    label, masks, look, row = "Masking game", True, registry.Look(BLUE, "^"), 0
+    label, masks, look, row = "Masking", True, registry.Look(BLUE, "^"), 0
     description = (
         "set of shared attributes with the highest payoff for the subject, whether or not the record is attacked"
     )
@@ -239,7 +239,7 @@ class Masking(SearchPolicy):
 class NoAttackMasking(SearchPolicy):
     """Policy `Masking` limited to strategies under which no attack pays."""
 
-    label, masks, forbids_attacks, look, row = "No-attack masking game", True, True, registry.Look(SKY_BLUE, ">"), 1
+    label, masks, forbids_attacks, look, row = "No-attack masking", True, True, registry.Look(SKY_BLUE, ">"), 1
     description = "set of shared attributes with the highest payoff among the sets without an attack"
 
 
@@ -247,7 +247,7 @@ class NoAttackMasking(SearchPolicy):
 class OneStageMasking(SearchPolicy):
     """Policy `Masking` against an adversary who infers no attribute before it links."""
 
-    label, masks, in_another_game, look, row = "One-stage masking game", True, True, registry.Look(VERMILION, "X"), None
+    label, masks, in_another_game, look, row = "One-stage masking", True, True, registry.Look(VERMILION, "X"), None
     description = "masking game against an adversary who makes no inferences"
 
 
@@ -255,7 +255,7 @@ class OneStageMasking(SearchPolicy):
 class SameStrategy(MaskingPolicy):
     """Policy with the strategy, equal for all subjects, of the largest total payoff."""
 
-    label, masks, takes_best, look, row = "Same strategy for all", True, True, registry.Look(BLACK, "*"), 4
+    label, masks, takes_best, look, row = "Same strategy", True, True, registry.Look(BLACK, "*"), 4
     description = "set of shared attributes, equal for all subjects, with the highest total payoff"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:

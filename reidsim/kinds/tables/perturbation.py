@@ -224,8 +224,8 @@ def best_strengths(space: StrategySpace, payout: Callable[[int], float], tie: fl
 
 for _method, _label, _changes in (
     ("pram", "PRAM", "values are kept or drawn anew from the column (post-randomization)"),
-    ("swap", "Swapping", "pairs of records exchange values"),
-    ("microaggregate", "Microaggregation", "numbers are replaced by the mean of a group of neighbours"),
+    ("swap", "Swap", "pairs of records exchange values"),
+    ("microaggregate", "Microaggregate", "numbers are replaced by the mean of a group of neighbours"),
     ("noise", "Noise", "normal noise is added to numbers"),
 ):
     _best = "for the table, the strength of each column with the highest total payoff"
@@ -233,7 +233,7 @@ for _method, _label, _changes in (
     POLICIES.add(
         f"{_method}-no-attack",
         PerturbationPolicy,
-        label=f"{_label} No-Attack",
+        label=f"{_label} no-attack",
         description=f"{_best} if attacked records are suppressed; {_changes}",
         perturbs=_method,
         forbids_attacks=True,

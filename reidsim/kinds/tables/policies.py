@@ -331,7 +331,7 @@ class BestOfUnit(SolvedPolicy):
 POLICIES.add(
     "basic",
     BestOfUnit,
-    label="Basic game",
+    label="Basic",
     description="for each record or the table, the generalization with the highest payoff, "
     "whether or not records are attacked",
 )
@@ -340,7 +340,7 @@ POLICIES.add(
 POLICIES.add(
     "no-attack",
     BestOfUnit,
-    label="No-Attack game",
+    label="No-attack",
     description="for each record or the table, the generalization with the highest payoff among the "
     "generalizations without an attack",
     forbids_attacks=True,
@@ -350,7 +350,7 @@ POLICIES.add(
 POLICIES.add(
     "sh-friendly",
     BestOfUnit,
-    label="SH-Friendly game",
+    label="SH-friendly",
     description="for each record or the table, the generalization with the highest payoff among the "
     "generalizations that comply with Safe Harbor",
     needs=frozenset({SAFE_HARBOR}),
@@ -412,7 +412,7 @@ class RecordLevel(SolvedPolicy):
 POLICIES.add(
     "record-level-no-attack",
     RecordLevel,
-    label="Record-level No-Attack",
+    label="Record-level no-attack",
     description="for each record, the generalization with the highest payoff among the generalizations "
     "without an attack; records without a positive payoff are suppressed",
     forbids_attacks=True,
@@ -432,7 +432,7 @@ POLICIES.add(
 POLICIES.add(
     "full-domain-no-attack",
     BestOfUnit,
-    label="Full-domain No-Attack",
+    label="Full-domain no-attack",
     description="for the table, the generalization with the highest total payoff if attacked records are suppressed",
     optimizes="node",
     forbids_attacks=True,
@@ -513,7 +513,7 @@ class LocalRecodingPolicy(SolvedPolicy):
 POLICIES.add(
     "local-recoding-no-attack",
     LocalRecodingPolicy,
-    label="Local recoding No-Attack",
+    label="Local recoding no-attack",
     description="local recoding in which each round suppresses attacked records",
     forbids_attacks=True,
 )
@@ -571,7 +571,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
 POLICIES.add(
     "multi-dimensional-no-attack",
     MultiDimensionalPolicy,
-    label="Multi-dimensional No-Attack",
+    label="Multi-dimensional no-attack",
     description="multi-dimensional generalization that suppresses attacked records",
     forbids_attacks=True,
 )
@@ -619,7 +619,7 @@ class OptInPolicy(SolvedPolicy):
     sensitive columns. Otherwise, also with equal payoffs, the record is withheld.
     """
 
-    label = "Opt-in game"
+    label = "Opt-in"
     description = "each record is released unchanged if its payoff is positive, otherwise withheld"
     has_lowest_level = False
     optimizes = "record"
@@ -726,7 +726,7 @@ class AverageRiskPolicy(KAnonymityPolicy):
 POLICIES.add(
     "independent",
     BestOfUnit,
-    label="Independent replies",
+    label="Independent",
     description="with several releases, the generalization with the highest payoff in each release, "
     "computed without the earlier releases",
     replies="alone",
@@ -738,7 +738,7 @@ POLICIES.add(
 POLICIES.add(
     "hold-first",
     BestOfUnit,
-    label="First release held",
+    label="Hold first",
     description="with several releases, the generalization with the highest payoff when a record is first "
     "released, kept in all later releases",
     replies="hold",

@@ -72,7 +72,7 @@ def test_every_result_has_a_figure():
     drawn = result.plot()
     widths = [bar.get_width() for bar in drawn.axes[0].patches]
     assert widths == pytest.approx(result.summary["publisher_payoff"].tolist())
-    assert [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["Basic game", "Suppress all"]
+    assert [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["Basic", "Suppress all"]
     assert len(scenario.sweep(loss=[1, 100, 200]).plot().axes) >= 1
     assert len(scenario.cross_play().plot().axes) >= 2
     for other in (scenario.score(patients), scenario.with_(replications=2).batch(), scenario.rounds(2)):
