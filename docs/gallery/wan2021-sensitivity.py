@@ -9,7 +9,7 @@ result = reidsim.run(
         "targets.size": 100,
         "resources.registry.size": 2000,
         "resources.genealogy.size": 2000,
-        "replications": 2,
+        "replications": 5,
         "sweep": {"values": {"economics.loss": [0.0, 100.0, 200.0, 300.0, 400.0]}},
     },
 )

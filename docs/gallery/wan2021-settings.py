@@ -9,7 +9,7 @@ result = reidsim.run(
         "targets.size": 50,
         "resources.registry.size": 2000,
         "resources.genealogy.size": 2000,
-        "replications": 1,
+        "replications": 5,
         "sweep.values": {"subjects.weights": ["entropy", "uniform"], "subjects.minority_support": [-2.0, 0.0, 2.0]},
     },
 )
