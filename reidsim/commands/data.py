@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -271,12 +271,20 @@ class ReportOptions:
     decision: str = ""
 
 
-def report(folder: Path, options: ReportOptions, output: arguments.OutputOption = None, no_cells: bool = False) -> None:
+def report(
+    folder: Path,
+    options: ReportOptions,
+    output: arguments.OutputOption = None,
+    no_cells: bool = False,
+    figures: Literal["svg", "pdf", "png"] | None = None,
+) -> None:
     """Write a report of a run as one self-contained HTML page, or as PDF.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
     Example: reidsim report results/wan2015-001 -o board.pdf
+
+    Example: reidsim report results/wan2015-001 --figures svg
 
     Parameters
     ----------
@@ -286,7 +294,15 @@ def report(folder: Path, options: ReportOptions, output: arguments.OutputOption 
         New file, a PDF if its name ends in .pdf (default: report.html in DIR).
     no_cells
         Omit sample rows and the records with the highest risk.
+    figures
+        Write only the figures, as separate files in this format, to DIR/figures.
     """
+    if figures is not None:
+        from reidsim.reports.python import illustrate, load_result
+
+        drawn = illustrate(load_result(folder), folder / "figures", f".{figures}")
+        note(f"{len(drawn)} figures in {folder / 'figures'}")
+        return
     with arguments.waiting(f"reading {folder}") as progress:
         from reidsim.engine.results import require_no_standard_output
         from reidsim.reports.page.report import write_report

@@ -58,7 +58,7 @@ _RESULTS = (
 )
 
 
-def illustrate(result: Result, folder: Path) -> list[str]:
+def illustrate(result: Result, folder: Path, ending: str = ".png") -> list[str]:
     """Write the figures of a result to a folder.
 
     The folder is created if it does not exist.
@@ -66,7 +66,7 @@ def illustrate(result: Result, folder: Path) -> list[str]:
     Returns
     -------
     list of str
-        Names of the PNG files in the folder, in drawing order.
+        Names of the files in the folder, in drawing order. All end in `ending`, one of `FORMATS`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
@@ -74,7 +74,7 @@ def illustrate(result: Result, folder: Path) -> list[str]:
         for name, figure in figures_of(result):
             # Names may contain scenario keys or come from user-defined kinds, so they need plain file names.
             plain = plain_name(name, names)
-            names[plain] = f"{plain}.png"
+            names[plain] = f"{plain}{ending}"
             save_figure(figure, folder / names[plain])
     return list(names.values())
 
@@ -179,7 +179,7 @@ def _drawable(result: Result) -> Iterator[tuple[str, Figure]]:
     if first is not None:
         yield first
     elif isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs):
-        yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures)
+        yield "payoffs", studies.payoffs_by_policy(result.runs, result.measures, by=result.by)
     yield from figures
 
 
