@@ -20,7 +20,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import MaxNLocator
+from matplotlib.scale import SymmetricalLogScale
 from scipy.sparse.csgraph import connected_components
 
 from reidsim.agents.attack import DISTINCT, PARTICIPATION
@@ -42,8 +42,7 @@ from reidsim.scenarios.schema import SweepSection, rows_along
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 # Above this number of people, the axis is logarithmic, as policies differ by orders of magnitude.
 _MANY = 50
-# The axis ends at the smallest number of people at which every policy reaches this cumulative probability.
-_ALMOST_ALL = 0.999
+_QUANTILES = (0.05, 0.5, 0.95)
 _EXPOSED = "exposed"
 _BAR = "#D9D9D9"
 # Columns of figures of rounds and of figures of releases: column, title and axis label.
@@ -83,7 +82,7 @@ def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
     has no table are omitted.
     """
     if {"policy", *_COLOURS} <= set(result.runs.columns):
-        yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
+        yield "payoffs", payoffs_by_policy(result.runs, result.measures, by=result.by)
     risks = result.risks
     if {"policy", "attacked", "success_probability"} <= set(risks.columns) and len(risks):
         yield "risks", risks_by_policy(risks)
@@ -92,27 +91,36 @@ def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
     yield from risk_utility_maps(result.summary)
 
 
-def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:
+def payoffs_by_policy(
+    runs: pd.DataFrame, measures: Iterable[Measure] = MEASURES, by: Sequence[str] = ("policy",)
+) -> Figure:
     """Draw the payoffs of both players under each policy as bars with amounts.
 
-    Amounts are at the right end of bars, and right of zero for negative bars.
+    Bars are means over runs, with 95% confidence intervals if there are several. Amounts are right of bars and
+    intervals, and right of zero for negative bars.
 
     Parameters
     ----------
-    summary : DataFrame
-        One row per policy (and point), drawn from top to bottom: ``policy``, ``publisher_payoff`` and
-        ``adversary_payoff``, money per record.
+    runs : DataFrame
+        One row per run and policy: ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
     measures : iterable of Measure
         Measures of the scenario's kind, which give the labels and number formats of both payoffs.
+    by : sequence of str
+        Columns of `runs`; there is one bar for each combination of their values, from top to bottom.
     """
+    summary = style.means_with_intervals(runs, by, [*_COLOURS])
     figure, [row] = style.new_figure(1, 2, panel=(4.2, 0.8 + 0.45 * len(summary)), sharey=True)
     for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), row, strict=True):
-        axes.barh(range(len(summary)), summary[column], color=_COLOURS[column], height=0.6)
-        for place, value in enumerate(summary[column].tolist()):
+        places, (low, high) = np.arange(len(summary)), summary[style.interval_of(column)].to_numpy().T
+        axes.barh(places, summary[column], color=_COLOURS[column], height=0.6)
+        axes.hlines(places, low, high, color=BLACK, linewidth=1.2)
+        for place, (value, end) in enumerate(zip(summary[column], high, strict=True)):
             text = measure.format.format(value).replace("-", "\N{MINUS SIGN}")
             # Left of a negative bar, an amount would cover the names of policies.
-            style.write_at(axes, text, (max(0.0, value), place), (3, 0), va="center")
+            style.write_at(axes, text, (float(np.nanmax([0.0, value, end])), place), (3, 0), va="center")
         axes.margins(x=0.2)
+        if not summary[column].any():
+            axes.set_xlim(0, 1)
         axes.axvline(0, color=GREY, linewidth=0.8)
         style.label_axes(axes, title=measure.label, x=style.UNIT, numbers="x")
     row[0].set_yticks(range(len(summary)), map(style.policy_name, summary["policy"]), parse_math=False)
@@ -147,17 +155,15 @@ def risk_utility_maps(summary: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
         style.write_at(axes, names, place, (6, 4), va="bottom", parse_math=False)
     axes.margins(0.12)
     axes.set(xlim=(0, None), ylim=(0, None))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        style.write_out(axis)
-    style.label_axes(axes, x=label, y=f"{RISK.label} (mean probability over all records)")
+    style.label_axes(axes, x=label, y=f"{RISK.label} (mean probability over all records)", numbers="xy")
     yield "risk-utility", figure
 
 
 def risks_by_policy(records: pd.DataFrame) -> Figure:
     """Draw, by policy, the share of records with at least a given risk.
 
-    The risk of a record is its success probability if it is attacked, else 0.
+    The risk of a record is its success probability if it is attacked, else 0. The y axis is logarithmic if shares
+    differ by more than a factor of 20. Policies without a record at risk are named in the figure.
 
     Parameters
     ----------
@@ -165,23 +171,34 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
         Rows of records by policy, with columns ``policy``, ``attacked`` (whether the record is attacked),
         ``success_probability``, and ``weight``, the number of records in the row.
     """
-    risks, steps, highest = records["success_probability"].where(records["attacked"].astype(bool), 0.0), {}, 0.0
-    for policy in records["policy"].unique():
-        own = (records["policy"] == policy).to_numpy()
-        numbers = records["weight"][own].groupby(risks[own]).sum().sort_index(ascending=False)
-        steps[str(policy)] = [1.0, *numbers.index, 0.0], [0.0, *numbers.cumsum() / numbers.sum(), 1.0]
-        highest = max(highest, float(numbers[numbers.index > 0].sum() / numbers.sum()))
-    labels = {"title": "Risk by record", "x": "Probability of being re-identified", "y": "Share of records at or above"}
-    figure, axes = _drawn_steps(steps, **labels)
-    axes.set(xlim=(0, 1), ylim=(0, min(1.0, 1.1 * highest) or 1.0))
+    risks = records["success_probability"].where(records["attacked"].astype(bool), 0.0)
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
+    safe, shares, handles = list[str](), list[float](), list[Any]()
+    for policy, own in style.ordered_looks(records["policy"]).items():
+        rows = (records["policy"] == policy).to_numpy()
+        numbers = records["weight"][rows].groupby(risks[rows]).sum().sort_index(ascending=False)
+        above = (numbers.cumsum() / numbers.sum())[numbers.index > 0][::-1]
+        if above.empty:
+            safe.append(style.policy_name(policy))
+            continue
+        shares += [above.iloc[0], above.iloc[-1]]
+        x, y = [0.0, *above.index], [above.iloc[0], *above]
+        handles += style.draw_steps(axes, x, y, own, style.policy_name(policy), where="pre")
+    axes.set(xlim=(0, 1.02), ylim=(0, 1.02))
+    title = textwrap.fill("Risk by record" + f" (no record at risk: {', '.join(safe)})" * bool(safe), 60)
+    labels = {"x": "Probability of being re-identified", "y": "Share of records at or above"}
+    style.label_axes(axes, title=title, **labels, numbers="xy")
+    if shares and max(shares) > 20 * min(shares):
+        axes.set(yscale="log", ylim=(min(shares) / 1.5, max(shares) * 1.5))
+        style.log_ticks(axes.yaxis, max(shares) / min(shares))
+    style.legend_below(figure, handles, columns=3)
     return figure
 
 
 def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
-    """Draw, by policy, the distribution of the number of re-identified people.
+    """Draw, by policy, the median and the 90% interval of the number of re-identified people.
 
-    The y axis is the probability of at most this many. The x axis ends where every policy has reached probability
-    0.999; it is logarithmic if this is above 50 people.
+    The interval extends from the 5% to the 95% quantile. The axis is logarithmic if it extends beyond 50 people.
 
     Parameters
     ----------
@@ -189,32 +206,27 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
         One row per policy and number, with columns ``policy``, ``people`` (the number) and ``at_most`` (probability
         that at most this many people are re-identified).
     """
-    ends = distributions[distributions["at_most"] >= _ALMOST_ALL].groupby("policy", observed=True)["people"].min()
-    last, steps = max(1.0, float(ends.max())), {}
-    for policy, own in distributions.groupby("policy", sort=False, observed=True):
-        people, at_most = own.sort_values("people", kind="stable")[["people", "at_most"]].to_numpy().T
-        steps[str(policy)] = [0.0, *people, max(people[-1], 1.1 * last)], [0.0, *at_most, at_most[-1]]
-    labels = {"x": "People re-identified", "y": "Probability of at most this many"}
-    figure, axes = _drawn_steps(steps, title="Number re-identified", **labels)
+    quantiles = {
+        str(policy): [own.loc[own["at_most"] >= share * own["at_most"].max(), "people"].min() for share in _QUANTILES]
+        for policy, own in distributions.groupby("policy", sort=False, observed=True)
+    }
+    look = style.ordered_looks(quantiles)
+    figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 0.8 + 0.35 * len(look)))
+    for place, (policy, own) in enumerate(look.items()):
+        low, median, high = quantiles[policy]
+        axes.plot([low, high], [place, place], color=own.colour, linewidth=3, solid_capstyle="butt")
+        axes.plot(median, place, own.marker, color=own.colour, markerfacecolor="white", markersize=7, clip_on=False)
+        text = f"{median:,.0f}" if low == high else f"{median:,.0f} ({low:,.0f} to {high:,.0f})"
+        style.write_at(axes, text, (high, place), (8, 0), va="center")
+    last = max(1.0, *(high for _, _, high in quantiles.values()))
+    style.number_ticks(axes.xaxis, whole=True)
     if last > _MANY:
-        axes.set_xscale("symlog", linthresh=1.0)
+        axes.set_xscale(SymmetricalLogScale(axes.xaxis, linthresh=1.0))
         style.write_out(axes.xaxis)
-    axes.set(xlim=(0, 1.1 * last), ylim=(0, 1.02))
+    axes.set(xlim=(0, 1.05 * last), ylim=(len(look) - 0.5, -0.5))
+    style.label_axes(axes, title="Number re-identified: median and 90% interval", x="People re-identified")
+    axes.set_yticks(range(len(look)), map(style.policy_name, look), parse_math=False)
     return figure
-
-
-def _drawn_steps(steps: Mapping[str, tuple[list[float], list[float]]], **labels: str) -> tuple[Figure, Axes]:
-    """Draw a step function per policy; return the figure and its axes.
-
-    The figure has one panel. `steps` has x and y of the steps by policy. For `labels` (title, x, y, numbers), see
-    `style.label_axes`.
-    """
-    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
-    for policy, own in style.ordered_looks(steps).items():
-        style.draw_steps(axes, *steps[policy], own, style.policy_name(policy))
-    style.label_axes(axes, **labels)
-    style.legend_below(figure, axes.get_lines(), columns=3)
-    return figure, axes
 
 
 def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
@@ -246,7 +258,7 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
     panels = [panel for panel in every if np.ptp(means[panel[0]]) > 0] or every
     look, named = style.ordered_looks(rounds["policy"]), rounds.drop_duplicates("round").sort_values("round")
     edges = np.append(named["round"] - 0.5, named["round"].max() + 0.5)
-    figure, grid = style.new_figure(len(look), len(panels), panel=(2.2, 1.15), sharex=True, sharey="col")
+    figure, grid = style.new_figure(len(look), len(panels), panel=(2.5, 1.15), sharex=True, sharey="col")
     for row, (policy, own) in zip(grid, look.items(), strict=True):
         for axes, (column, title, unit) in zip(row, panels, strict=True):
             bars = means[column].loc[policy]
@@ -265,7 +277,7 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
             if waves:
                 axes.set_xticks(named["round"], named["wave"])
             else:
-                axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+                style.number_ticks(axes.xaxis, whole=True)
         style.label_axes(row[0], y=textwrap.fill(style.policy_name(policy), _NAME_WIDTH))
     handles: list[Artist] = [Patch(facecolor=_BAR, edgecolor=BLACK, label="policy of the row")]
     handles.append(Line2D([], [], color=GREY, linewidth=0.8, label="other policies"))
@@ -291,21 +303,19 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     Figure
         One panel per policy, one line per adversary, with means over draws; a thin line marks the true weight.
     """
-    keys = ["policy", "adversary", "round"]
-    means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
+    means = style.means_with_intervals(adversaries, ["policy", "adversary", "round"], ["belief", "weight"])
     policies, look = style.ordered_policies(adversaries["policy"]), style.looks(list(adversaries["adversary"].unique()))
     figure, [row] = style.new_figure(1, len(policies), panel=(3.4, 2.8))
     for axes, policy in zip(row, policies, strict=True):
-        handles: list[Any] = []
-        for name, own in look.items():
-            here = means[(means["policy"] == policy) & (means["adversary"] == name)]
-            handles += style.draw_line(axes, here["round"], here["belief"], own, name)
-            axes.axhline(float(here["weight"].iloc[0]), color=own.colour, linewidth=0.7, alpha=0.6)
-        axes.set_ylim(0, 1)
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        here = means[means["policy"] == policy].drop(columns="policy").rename(columns={"adversary": "policy"})
+        handles: list[Any] = style.draw_lines(axes, here, "round", "belief", look)
+        for name, weight in here.groupby("policy", observed=True)["weight"].first().items():
+            axes.axhline(weight, color=look[str(name)].colour, linewidth=0.7, alpha=0.6)
+        axes.set_ylim(-0.04, 1.04)
+        style.number_ticks(axes.xaxis, whole=True)
         label = "believed weight" if axes is row[0] else ""
-        style.label_axes(axes, title=style.policy_name(policy), x="round", y=label)
-    style.legend_below(figure, handles)
+        style.label_axes(axes, title=style.policy_name(policy), x="round", y=label, numbers="y")
+    style.legend_below(figure, [*handles, Line2D([], [], color=GREY, linewidth=0.7, label="True weight (thin line)")])
     return figure
 
 
@@ -330,13 +340,13 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     -------
     Figure
         One column of panels per policy, with means over draws. Upper panel: stacked bars of re-identifications in each
-        round. Lower panel: distinct people re-identified so far, and the number of data subjects as a dashed line.
+        round. Lower panel: distinct people re-identified so far, with 95% confidence intervals.
     """
     n_draws = len(through[["replication", "draw"]].drop_duplicates())
     who = through["adversary"].astype(str)
     through = through.assign(finder=who.where(through["through"] == "", who + ": " + through["through"].astype(str)))
     found = through.groupby(["policy", "round", "finder"], observed=True)["breaches"].sum() / n_draws
-    distinct = rounds.groupby(["policy", "round"], observed=True)[DISTINCT.column].mean()
+    distinct = style.means_with_intervals(rounds, ["policy", "round"], [DISTINCT.column])
     subjects = int(rounds["subjects"].max())
     look, policies = style.looks(list(through["finder"].unique())), style.ordered_policies(through["policy"])
     heights = found.unstack(fill_value=0)[list(look)]
@@ -345,19 +355,19 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     low = totals[totals < _SEEN * heights.sum(axis=1).max()]
     unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in low.items()}
     figure, (above, below) = style.new_figure(2, len(policies), panel=(3.2, 2.4), sharex=True, sharey="row")
+    black = style.Look(BLACK, "-", "o")
     for upper, lower, policy in zip(above, below, policies, strict=True):
-        bars, so_far = heights.loc[[policy]].droplevel("policy"), distinct[policy]
+        bars = heights.loc[[policy]].droplevel("policy")
         tops, patches = bars.cumsum(axis=1), []
         for hatch, (finder, own) in zip(itertools.cycle(_HATCHES), look.items(), strict=False):
             drawn: dict[str, Any] = {"facecolor": own.colour, "edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
             upper.bar(bars.index, bars[finder], bottom=tops[finder] - bars[finder], **drawn)
             patches.append(Patch(**drawn, label=style.given_name(finder) + unseen.get(finder, "")))
-        lower.plot(so_far.index, so_far, color=BLACK, marker="o", markersize=4)
-        everybody = lower.axhline(subjects, color=GREY, linestyle="--", linewidth=1, label="all data subjects")
-        last = so_far.iloc[-1]
-        style.write_at(lower, f"{last:,.1f} of {subjects:,}", (so_far.index[-1], last), (0, 6), ha="right")
-        lower.set_ylim(0, 1.1 * subjects)
-        lower.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        [line] = style.draw_lines(lower, distinct, "round", DISTINCT.column, {policy: black})
+        last, number = np.asarray(line.get_xydata())[-1]
+        style.write_at(lower, f"{number:,.1f} of {subjects:,}", (last, number), (0, 6), ha="right")
+        lower.set_ylim(0, 1.25 * distinct[DISTINCT.column].max() or 1)
+        style.number_ticks(lower.xaxis, whole=True)
         style.label_axes(upper, title=style.policy_name(policy), numbers="y")
         style.label_axes(lower, x="round", numbers="y")
     style.label_axes(above[0], y="re-identifications\nin the round")
@@ -366,7 +376,7 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
         lines = textwrap.fill(note, int(13 * figure.get_figwidth()))
         figure.suptitle(lines, fontsize=9, x=0.02, ha="left", parse_math=False)
         figure.set_figheight(figure.get_figheight() + 0.17 * (lines.count("\n") + 1))
-    style.legend_below(figure, [*patches, everybody])
+    style.legend_below(figure, patches)
     return figure
 
 
@@ -405,8 +415,8 @@ class Swept:
     Parameters
     ----------
     table : DataFrame
-        One row per point and policy, with a column per key of the sweep, ``policy``, and a column per measure with its
-        mean.
+        One row per point and policy, with a column per key of the sweep, ``policy``, a column per measure with its
+        mean, and the intervals of the means (see `style.interval_of`).
     along : tuple of str
         Numeric keys along which lines are drawn, one at a time.
     others : tuple of str
@@ -432,10 +442,12 @@ class Swept:
 
         There is one row per key in `along`, point on its lines and policy: ``key``, ``parameter`` (the short name of
         the key), ``value`` (of this key, ascending), ``setting`` (values of the keys in `others`, in words),
-        ``policy``, the keys in `others` and the measures. In a one-at-a-time sweep, the lines have the points at which
-        the keys of the other groups have the scenario's own values.
+        ``policy``, the keys in `others` and the measures, with their intervals. In a one-at-a-time sweep, the lines
+        have the points at which the keys of the other groups have the scenario's own values.
         """
         parts = []
+        names = (name for measure in measures for name in (measure, *style.interval_of(measure)))
+        columns = [*self.others, "policy", *(name for name in names if name in self.table)]
         for key in self.along:
             group = next((group for group in self.in_turn if key in group), ())
             rows = rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
@@ -444,7 +456,7 @@ class Swept:
                 for row in rows.to_dict("records")
             ]
             named: dict[str, Any] = {"key": key, "parameter": key.removeprefix("economics."), "setting": settings}
-            parts.append(rows[[*self.others, "policy", *measures]].assign(**named, value=rows[key].astype(np.float64)))
+            parts.append(rows[columns].assign(**named, value=rows[key].astype(np.float64)))
         return pd.concat(parts, ignore_index=True)
 
 
@@ -479,7 +491,11 @@ def swept_of(result: Any) -> Swept | None:
     if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
         return None
     index = [*result.design.swept, "policy"]
-    table = found.pivot_table(index=index, columns="measure", values="mean", sort=False, observed=True).reset_index()
+    means, low, high = (
+        found.pivot_table(index=index, columns="measure", values=value, sort=False, observed=True)
+        for value in ("mean", "low", "high")
+    )
+    table = means.join([low.add_suffix(" low"), high.add_suffix(" high")]).reset_index()
     if table.empty:
         return None
     axes = validated(SweepSection, content["sweep"], result.name).axes
@@ -649,7 +665,7 @@ def tornado_bars(table: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure
     figure, every = style.panels(len(look), _COLUMNS, panel=(3.8, 2.9))
     for policy, axes in zip(look, every, strict=True):
         own = rows[rows["policy"] == policy][::-1]
-        for column, colour, label in (("at_low", BLUE, "low end"), ("at_high", VERMILION, "high end")):
+        for column, colour, label in (("at_low", BLUE, "Low end"), ("at_high", VERMILION, "High end")):
             # In grey print, the edge tells bars that overlap apart.
             width, left = own[column] - own["at_own"], own["at_own"]
             axes.barh(range(len(own)), width, left=left, color=colour, edgecolor=BLACK, alpha=0.6, label=label)
@@ -756,7 +772,7 @@ def _belief_maps(curves: pd.DataFrame, policies: list[str], labels: Mapping[str,
         axes.spines[:].set_visible(False)
         style.label_axes(axes, title=style.policy_name(policy), y=textwrap.fill(labels["believed"], 16))
     style.label_axes(axes, x=labels["true"])
-    _colour_bar(figure, [axes for (axes,) in every], image, f"{payoff.label} ({style.UNIT})", fraction=0.04, pad=0.02)
+    _colour_bar(figure, [axes for (axes,) in every], image, f"{payoff.label}\n({style.UNIT})", fraction=0.04, pad=0.02)
     frame = Patch(facecolor="white", edgecolor=BLACK, linewidth=2, label="belief is right")
     style.legend_below(figure, [frame])
     return figure
@@ -790,7 +806,8 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
         labels = attributes if axes is row[0] else [""] * len(attributes)
         axes.set_yticks(places, labels, fontsize=9, parse_math=False)
         axes.invert_yaxis()
-        style.label_axes(axes, title=f"({letter}) {measure.label}", x="Shapley share of the column", numbers="x")
+        unit = f"\n({style.UNIT})" if measure.column in _COLOURS else ""
+        style.label_axes(axes, title=f"({letter}) {measure.label}", x=f"Shapley share of the column{unit}", numbers="x")
     style.legend_below(figure, style.patches(look))
     return figure
 
@@ -839,6 +856,7 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     handles = style.draw_lines(axes, lines, "value", "publisher_payoff", look, marker=None)
     for band in bands[bands["policy"].isin(look)].to_dict("records"):
         axes.axvspan(band["low"], band["high"], color=look[band["policy"]].colour, alpha=0.08, linewidth=0)
+    style.headline(figure, "The background has the colour of the best policy", fontsize=10)
     low, high = bands["low"].min(), bands["high"].max()
     named = low
     for value in bands["low"].to_numpy()[1:]:
@@ -847,7 +865,10 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
             named, above = value, ("data", "axes fraction")
             style.write_at(axes, loss_text(value), (value, 1.0), (0, 3), xycoords=above, ha="center")
     if low <= own <= high:
-        handles.append(axes.axvline(own, color=GREY, linewidth=1.2, linestyle=":", label="as in the scenario"))
+        axes.axvline(own, color=GREY, linewidth=1.2, linestyle=":")
+        # Above the amounts at which the best policy changes.
+        text = f"the scenario's {loss_text(own)}"
+        style.write_at(axes, text, (own, 1.0), (0, 15), xycoords=("data", "axes fraction"), ha="center")
     axes.set_xlim(low, high)
     style.label_axes(axes, x=style.parameter_label(parameter), y=f"Publisher's payoff ({style.UNIT})", numbers="xy")
     style.legend_below(figure, handles, columns=3)
@@ -897,7 +918,12 @@ def parameter_maps(
         bar = _colour_bar(figure, place, _draw_cells(place, surface, *colours), unit)
         if measure is SHARE_ATTACKED and is_binary:
             bar.set_ticks([0, 1], labels=["not attacked", "attacked"])
-        style.label_axes(place, title=f"({letter}) {name}", x=style.parameter_label(x), y=style.parameter_label(y))
+        style.label_axes(
+            place,
+            title=f"({letter}) {name}",
+            x=style.parameter_label(x),
+            y=style.parameter_label(y).replace(" (", "\n("),
+        )
         place.label_outer()
         if case is not None:
             # Black with a white rim is visible on black, white and grey.
@@ -906,7 +932,7 @@ def parameter_maps(
             (left, right), (bottom, upper) = place.get_xlim(), place.get_ylim()
             outside = "" if left <= case[1] <= right and bottom <= case[0] <= upper else " (outside the map)"
             amounts = f"V = {style.number_text(case[0])}, L = {style.number_text(case[1])} {style.UNIT}"
-            label = f"case study: {amounts}{outside}"
+            label = f"Case study: {amounts}{outside}"
             place.plot(case[1], case[0], **cross, color="black", path_effects=rim, clip_on=bool(outside), label=label)
     if case is not None:
         style.legend_below(figure, place.get_lines())
@@ -943,7 +969,7 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
         else:
             limits = 0.0, max(float(np.nanmax(surface.to_numpy())), 1e-9)
             _colour_bar(figure, axes, _draw_cells(axes, surface, "cividis", limits))
-        style.label_axes(axes, title=title, x=style.parameter_label(x), y=style.parameter_label(y))
+        style.label_axes(axes, title=title, x=style.parameter_label(x), y=style.parameter_label(y).replace(" (", "\n("))
     if len(drawn) > 1:
         style.legend_below(figure, style.patches(look))
     return figure

@@ -7,7 +7,7 @@ global settings, which other figures use too.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context, rcParamsDefault
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -33,15 +32,17 @@ from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import find_kind, kinds_at_hand
 from reidsim.scenarios.registry import DEFAULT_KIND
 
-# The scenario names the currency.
-UNIT = "per record"
+# Scenarios do not name a currency, and tables do not print one.
+CURRENCY = "currency units"
+UNIT = f"{CURRENCY} per record"
 
 # Resolution of files, for print.
 _DOTS_PER_INCH = 160
-# Least distance between names beside a panel, as a share of the height of a usual panel.
-_APART = 0.075
 # Margin on either side of a legend, inches.
 _LEGEND_EDGE = 0.1
+_INTERVAL = "95% confidence interval of the mean"
+# Lines of more names than this have their names at their ends instead of in a legend.
+_MOST_ENTRIES = 4
 
 _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
 _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
@@ -58,6 +59,10 @@ _PARAMETER_LABELS = {
     "benefit": f"Publisher's benefit, V ({UNIT})",
     "cost": f"Adversary's cost, c ({UNIT})",
 }
+
+
+# Units of other amounts, by the last part of the key.
+_UNITS = {"access_cost": UNIT, "penalty": f"{CURRENCY} per detected exploit"}
 
 
 _KEY_WORDS = {
@@ -113,7 +118,8 @@ def parameter_label(parameter: str) -> str:
     That of a payoff parameter has its symbol and unit; other keys are in words. A payoff parameter may have the prefix
     ``economics.``.
     """
-    return _PARAMETER_LABELS.get(parameter.removeprefix("economics.")) or sentence(key_words(parameter))
+    known = _PARAMETER_LABELS.get(parameter.removeprefix("economics."))
+    return known or with_unit(sentence(key_words(parameter)), parameter)
 
 
 def key_words(key: str) -> str:
@@ -131,14 +137,16 @@ def key_words(key: str) -> str:
 
 
 def with_unit(words: str, key: str) -> str:
-    """Return words for a key, with the unit if the key is a payoff parameter.
+    """Return words for a key, with the unit if the key is an amount of money.
 
-    "(per record)" is appended to `words`, but not for the cost of a resource. The words describe the scenario key, such
-    as ``economics.loss``; for other keys, they are returned unchanged.
+    The unit is appended to `words` in brackets. The words describe the scenario key, such as ``economics.loss``; for
+    other keys, they are returned unchanged.
     """
     section, _, name = key.rpartition(".")
+    if name not in _PARAMETER_LABELS and name not in _UNITS:
+        return words
     # The cost of a resource is paid once, not per record.
-    return f"{words} ({UNIT})" if name in _PARAMETER_LABELS and not section.startswith("resources") else words
+    return f"{words} ({CURRENCY if section.startswith('resources') else _UNITS.get(name, UNIT)})"
 
 
 def given_name(name: str) -> str:
@@ -287,23 +295,50 @@ def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str
 
     Return the legend handles of the lines. `rows` has a column ``policy``; `look` has the style of each policy to draw.
     Earlier lines are wider than later lines on top of them, so that coinciding lines stay visible, and in long lines,
-    markers of different lines are at different points. For `more`, see `draw_line`.
+    markers of different lines are at different points. Intervals in the columns that `interval_of` names are drawn as
+    error bars. For `more`, see `draw_line`.
     """
-    handles = []
+    handles, ends = [], interval_of(y)
     for number, (policy, own) in enumerate(look.items()):
         line = rows[rows["policy"] == policy].sort_values(x, kind="stable")
         every = max(1, len(line) // 10)
         apart = {"linewidth": 2.4 - 1.2 * number / len(look), "markevery": (every * number // len(look), every)}
         handles += draw_line(axes, line[x], line[y], own, policy_name(policy), **{**apart, **more})
+        if {*ends} <= set(line) and line[ends].notna().any(axis=None):
+            spread = (line[ends].sub(line[y], axis=0)).abs().to_numpy().T
+            bars: dict[str, Any] = {"fmt": "none", "elinewidth": 0.8, "capsize": 2, "label": _INTERVAL}
+            axes.errorbar(line[x], line[y], spread, ecolor=own.colour, **bars)
     return handles
 
 
-def draw_steps(axes: Axes, x: Any, y: Any, look: Look, label: str) -> list[Line2D]:
+def interval_of(column: str) -> list[str]:
+    """Return the names of the columns with both ends of the interval around a mean."""
+    return [f"{column} {end}" for end in ("low", "high")]
+
+
+def means_with_intervals(rows: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """Return the mean of `columns` over the rows of each group, with its 95% confidence interval.
+
+    Groups are rows with equal values of the columns `by`. The ends of the interval are in the columns that
+    `interval_of` names; they are missing for a group of one row.
+    """
+    from scipy.special import stdtrit
+
+    groups = rows.groupby([*by], sort=False, observed=True)[[*columns]]
+    means, numbers = groups.mean(), groups.count()
+    half = groups.sem() * stdtrit((numbers - 1).where(numbers > 1), 0.975)
+    for column in columns:
+        low, high = interval_of(column)
+        means[low], means[high] = means[column] - half[column], means[column] + half[column]
+    return means.reset_index()
+
+
+def draw_steps(axes: Axes, x: Any, y: Any, look: Look, label: str, **more: Any) -> list[Line2D]:
     """Draw a step function that jumps to `y` at each `x`.
 
-    Return its legend handle, named `label`, in a list.
+    Return its legend handle, named `label`, in a list. `more` are options of matplotlib's ``step``.
     """
-    return axes.step(x, y, where="post", color=look.colour, linestyle=look.dashes, label=label)
+    return axes.step(x, y, **{"where": "post", "color": look.colour, "linestyle": look.dashes, "label": label, **more})
 
 
 def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
@@ -312,32 +347,6 @@ def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line
     For the parameters and the result, see `draw_steps`.
     """
     return draw_steps(axes, np.sort(values), np.arange(1, len(values) + 1) / len(values), look, label)
-
-
-def label_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], look: Mapping[str, Look]) -> None:
-    """Write each policy's name right of the axes, near the last point of its line, with a thin line to it.
-
-    Names keep a distance from each other, so that also the names of lines that coincide are readable. `ends` has the
-    last point of each policy; the y axis is linear, with its final limits.
-    """
-    ordered = sorted(ends, key=lambda policy: ends[policy][1])
-    bottom, top = axes.get_ylim()
-    heights = np.array([(ends[policy][1] - bottom) / (top - bottom) for policy in ordered])
-    steps = _APART * np.arange(len(ordered))
-    # Distances are kept by pushing names upwards, and by pushing them downwards; so they are by the mean of both.
-    up = np.maximum.accumulate(heights - steps) + steps
-    down = np.minimum.accumulate((heights - steps)[::-1])[::-1] + steps
-    for policy, height in zip(ordered, (up + down) / 2, strict=True):
-        line = {
-            "arrowstyle": "-",
-            "color": look[policy].colour,
-            "linewidth": 0.6,
-            "shrinkA": 1,
-            "shrinkB": 3,
-            "relpos": (0, 0.5),
-        }
-        own: dict[str, Any] = {"color": look[policy].colour, "va": "center", "arrowprops": line, "parse_math": False}
-        axes.annotate(policy_name(policy), ends[policy], (1.06, height), textcoords="axes fraction", fontsize=9, **own)
 
 
 def range_panels(
@@ -388,22 +397,32 @@ def write_at(axes: Axes, text: str, place: tuple[float, float], offset: tuple[fl
 def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "", numbers: str = "") -> None:
     """Set the title and axis labels of a panel, with currency signs as plain text.
 
-    An empty title or label is not set. `numbers` are the axes, such as ``x`` or ``xy``, whose numbers are formatted;
-    see `number_ticks`.
+    They begin with a capital letter; an empty one is not set. `numbers` are the axes, such as ``x`` or ``xy``, whose
+    numbers are formatted; see `number_ticks`.
     """
     if title:
-        axes.set_title(title, fontsize=10, loc="left", parse_math=False)
+        axes.set_title(sentence(title), fontsize=10, loc="left", parse_math=False)
     for axis, label in ((axes.xaxis, x), (axes.yaxis, y)):
         if label:
-            axis.set_label_text(label, fontsize=9, parse_math=False)
+            axis.set_label_text(sentence(label), fontsize=9, parse_math=False)
     number_ticks(*(getattr(axes, f"{axis}axis") for axis in numbers))
 
 
-def number_ticks(*axes: Axis) -> None:
-    """Put at most seven numbers on each linear axis, with thousands separators."""
+def number_ticks(*axes: Axis, whole: bool = False) -> None:
+    """Put at most seven numbers on each linear axis, with thousands separators.
+
+    They are 1, 2 or 5 times a power of ten apart; with `whole`, they are whole numbers.
+    """
     for axis in axes:
-        axis.set_major_locator(MaxNLocator(6))
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=whole, min_n_ticks=1))
         write_out(axis)
+
+
+def percent_ticks(*axes: Axis, whole: float = 1.0) -> None:
+    """Put at most seven percentages on each linear axis, on which `whole` is 100%."""
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{number_text(100 * value / whole)}%"))
 
 
 def is_geometric(values: Floats) -> bool:
@@ -478,22 +497,34 @@ def headline(figure: Figure, text: str, *, fontsize: float = 11) -> None:
         # The empty line below it is that of the panel's own title.
         given.set_title(f"{text}\n", fontsize=fontsize, parse_math=False)
     else:
-        figure.suptitle(text, fontsize=fontsize, parse_math=False)
+        figure.suptitle(sentence(text), fontsize=fontsize, parse_math=False)
 
 
-def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) -> None:
+def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 4) -> None:
     """Put one legend for all panels below them, in at most `columns` columns.
 
     The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
-    or too low for the rows.
+    or too low for the rows. More than four lines have their names at their ends, right of the last panel of each row.
+    Intervals of `draw_lines` have an entry of their own.
     """
-    if (given := _GIVEN.get()) is not None:
-        given.legend(handles=list(handles), fontsize=9, frameon=False)
+    given = _GIVEN.get()
+    every = [given] if given else figure.axes
+    lines = [handle for handle in handles if isinstance(handle, Line2D) and handle.axes is not None]
+    if len(lines) > _MOST_ENTRIES:
+        for axes in {axes.get_position().y0: axes for axes in every if axes.get_lines()}.values():
+            _name_ends(axes, {str(line.get_label()) for line in lines})
+        handles = [handle for handle in handles if handle not in lines]
+    intervals = [bars for axes in every for bars in axes.containers if bars.get_label() == _INTERVAL]
+    handles = [*handles, *intervals[:1]]
+    if not handles:
+        return
+    if given is not None:
+        given.legend(handles=handles, fontsize=9, frameon=False)
         return
     canvas: Any = FigureCanvasAgg(figure)
     for number in range(min(columns, len(handles)), 0, -1):
         legend = figure.legend(
-            handles=list(handles), ncols=number, loc="outside lower center", fontsize=9, frameon=False, handlelength=3.5
+            handles=handles, ncols=number, loc="outside lower center", fontsize=9, frameon=False, handlelength=3.5
         )
         for text in legend.get_texts():
             text.set_parse_math(False)
@@ -504,6 +535,28 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
     # New figures have room for two rows.
     rows = -(-len(handles) // number)
     figure.set_size_inches(max(width, figure.get_figwidth()), figure.get_figheight() + 0.19 * max(0, rows - 2))
+
+
+def _name_ends(axes: Axes, names: Collection[str]) -> None:
+    """Write the names of lines to the right of a panel, each as close to the line's end as the other names allow."""
+    from scipy.optimize import isotonic_regression
+
+    lines = [line for line in axes.get_lines() if line.get_label() in names]
+    points = (np.asarray(line.get_xydata()) for line in lines)
+    ends = np.array([xy[np.isfinite(xy).all(axis=1)][-1] for xy in points])
+    axes.autoscale_view()
+    heights = axes.transAxes.inverted().transform(axes.transData.transform(ends))[:, 1]
+    order = np.argsort(heights, kind="stable")
+    # Share of the panel's height that a name takes.
+    room = np.arange(len(lines)) * 14 / axes.bbox.height * axes.figure.dpi / 72
+    # Isotonic regression moves names that would overlap apart, by the least sum of squares.
+    places = np.clip(isotonic_regression(heights[order] - room).x, 0, max(0, 1 - room[-1])) + room
+    for line, end, place in zip([lines[number] for number in order], ends[order], places, strict=True):
+        colour: Any = line.get_color()
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
+        axes.annotate("", end, (1.035, place), textcoords="axes fraction", arrowprops=leader, annotation_clip=False)
+        words: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "fontsize": 9, "color": colour}
+        axes.text(1.04, place, str(line.get_label()), parse_math=False, **words)
 
 
 @contextmanager
@@ -539,6 +592,7 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     InputError
         If the file cannot be written.
     """
-    # Without metadata, the file has no version and no time, which differ between figures with equal content.
-    with writing(path), own_settings(), rc_context({"svg.hashsalt": "reidsim"}):
+    # Without metadata, the file has no version and no time, which differ between figures with equal content. Journals
+    # want TrueType fonts (42) in PDF.
+    with writing(path), own_settings(), rc_context({"svg.hashsalt": "reidsim", "pdf.fonttype": 42}):
         figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=FORMATS[Path(path).suffix])

@@ -78,7 +78,7 @@ def test_payoffs_are_of_replications_if_there_are_several_and_of_records_if_not(
     for runs, policy_medians in ((RUNS, [-10.0, 82.0]), (RUNS[:2], [25.0, 55.0])):
         axes = effectiveness(runs, RECORDS).axes[0]
         assert medians_of(axes) == policy_medians
-        assert [label.get_text() for label in axes.get_yticklabels()] == ["No protection", "Masking game"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["No protection", "Masking"]
     assert "Payoff of a subject" in axes.get_xlabel()
 
 
@@ -119,35 +119,38 @@ def test_fairness_shows_the_range_of_each_measure_over_complete_replications():
             values = complete.loc[complete["policy"] == policy, column]
             np.testing.assert_allclose(ranges[place].get_xdata(), [values.min(), values.max()])
             np.testing.assert_allclose(medians[place].get_xdata(), values.median())
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["No protection", "Masking game"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["No protection", "Masking"]
 
 
-def test_lines_are_means_of_replications_with_their_deviations():
+def test_lines_are_means_of_replications_with_their_confidence_intervals():
     lines = pd.DataFrame(
         {"line": "cost", "value": ["1", "1", "4", "4", "9"], "policy": "masking",
          "publisher_payoff": [1.0, 3.0, 5.0, 5.0, 6.0], "risk": [0.0, 0.5, 0.5, 0.5, 0.25]}
     )  # fmt: skip
-    for measure, means, deviations in (
-        ("publisher_payoff", [2, 5, 6], [1, 0, 0]),
-        ("risk", [0.75, 0.5, 0.75], [0.25, 0, 0]),
-    ):
+    # Two replications, two equal ones, or one without an interval; the t quantile has one degree of freedom.
+    quantile = np.tan(0.475 * np.pi)
+    for measure, means, errors in (("publisher_payoff", [2, 5, 6], [1, 0]), ("risk", [0.75, 0.5, 0.75], [0.25, 0])):
         figure = masking_lines(lines, measure)
         assert not misplaced(figure)
         (axes,) = figure.axes
         (bars,) = axes.collections
         np.testing.assert_allclose(axes.get_lines()[0].get_xydata(), np.column_stack([[1, 4, 9], means]))
-        np.testing.assert_allclose([np.ptp(bar[:, 1]) / 2 for bar in bars.get_segments()], deviations)
+        drawn = [np.ptp(bar[:, 1]) / 2 for bar in bars.get_segments() if len(bar)]
+        np.testing.assert_allclose(drawn, quantile * np.array(errors))
 
 
 def test_names_of_lines_that_coincide_stand_apart_beside_their_last_points():
-    values, policies = ["1", "2", "3"], ["masking", "no-attack-masking", "opt-in", "no-protection"]
+    policies = ["masking", "no-attack-masking", "opt-in", "no-protection", "random-masking"]
+    values = ["1", "2", "3"]
     rows = [(value, policy, place // 3) for place, policy in enumerate(policies) for value in values]
     table = pd.DataFrame(rows, columns=["value", "policy", "publisher_payoff"]).assign(line="cost")
     figure = masking_lines(pd.concat([table, table.assign(line="loss")]), "publisher_payoff")
     assert not misplaced(figure)
-    for axes in figure.axes:
-        ends = {text.get_text(): text.xy for text in axes.texts}
-        assert ends == {style.policy_name(policy): (3, place // 3) for place, policy in enumerate(policies)}
+    first, last = figure.axes
+    assert not first.texts
+    assert {text.get_text() for text in last.texts if text.get_text()} == set(map(style.policy_name, policies))
+    leaders = [tuple(text.xy) for text in last.texts if not text.get_text()]
+    assert sorted(leaders) == [(3, place // 3) for place in range(len(policies))]
 
 
 def test_two_points_have_no_line_between_them():

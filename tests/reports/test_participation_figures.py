@@ -26,7 +26,7 @@ def test_every_equilibrium_has_its_payoff_in_its_row():
     (axes,) = figure.axes
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.column_stack([payoffs, [0, 1, 2]]))
     assert [text.get_text() for text in axes.texts] == ["0.00", "\N{MINUS SIGN}4.85", "3.50"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["0 % join", "25 % join", "98.75 % join"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0% join", "25% join", "98.75% join"]
 
 
 @pytest.mark.parametrize("draws", [0, 10])

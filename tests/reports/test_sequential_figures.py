@@ -24,7 +24,7 @@ A, B, C = (
     "b: constant detection, one penalty",
     "c: rising detection, every penalty",
 )
-BASELINE = "Baseline (Eq. 7)"
+BASELINE = "Baseline: one exploit"
 KNOWN, UNKNOWN = "risk only if the group is known", "risk only if it is unknown"
 
 
@@ -115,7 +115,7 @@ def test_lines_by_group_size_are_those_of_the_table(column: str) -> None:
     table = attacks_table()
     figure = by_group_size(table, column)
     (axes,) = figure.axes
-    last = "everybody in the group" if column == "exploits" else BASELINE
+    last = "Everybody in the group" if column == "exploits" else BASELINE
     assert legend_of(figure) == [A, B, C, last]
     for setting in (A, B, C):
         rows = table[(table["setting"] == setting) & (table["planner"] == "fmdp")].sort_values("group_size")

@@ -40,30 +40,30 @@ def test_a_key_with_numbers_makes_a_curve_of_each_policy(town):
     assert list(drawn) == ["sweep-lines"]
     for panel, measure in enumerate(("publisher_payoff", "adversary_payoff")):
         curves = lines(drawn["sweep-lines"], panel)
-        assert list(curves) == ["Basic game", "No-Attack game"]
+        assert list(curves) == ["Basic", "No-attack"]
         own = result.runs[result.runs["policy"] == "basic"]
-        np.testing.assert_array_equal(curves["Basic game"], own[[LOSS, measure]].to_numpy())
+        np.testing.assert_array_equal(curves["Basic"], own[[LOSS, measure]].to_numpy())
 
 
 def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(town):
     result, drawn = figures(town, {LOSS: [20, 60, 100], COST: [5, 20]}, one_at_a_time=[LOSS, COST])
     (figure,) = drawn.values()
     assert len(figure.axes) == 4
-    assert lines(figure, 0)["Basic game"][:, 0].tolist() == [20, 60, 100]
+    assert lines(figure, 0)["Basic"][:, 0].tolist() == [20, 60, 100]
     # The point with the scenario's own values belongs to both lines.
-    assert lines(figure, 2)["Basic game"][:, 0].tolist() == [5, 10, 20]
+    assert lines(figure, 2)["Basic"][:, 0].tolist() == [5, 10, 20]
     own = result.runs[(result.runs[LOSS] == 60) & (result.runs["policy"] == "basic")].sort_values(COST)
-    assert lines(figure, 2)["Basic game"][:, 1].tolist() == own["publisher_payoff"].tolist()
+    assert lines(figure, 2)["Basic"][:, 1].tolist() == own["publisher_payoff"].tolist()
 
 
 def test_a_second_key_with_few_values_makes_lines_and_with_many_a_map(town):
     _, drawn = figures(town, {LOSS: [20, 40, 60], COST: [5, 10]})
-    assert [figure.get_suptitle() for figure in drawn.values()] == ["cost 5", "cost 10"]
+    assert [figure.get_suptitle() for figure in drawn.values()] == ["Cost 5", "Cost 10"]
     losses = {"from": 10, "to": 80, "points": 8}
     result, drawn = figures(town, {LOSS: losses, COST: {"from": 2, "to": 14, "points": 7}})
     assert list(drawn) == ["sweep-map-1", "sweep-map-2"]
     figure = drawn["sweep-map-1"]
-    assert figure.get_suptitle() == "Basic game"
+    assert figure.get_suptitle() == "Basic"
     assert figure.axes[2].get_xlabel().startswith("Adversary's cost")
     assert figure.axes[0].get_ylabel().startswith("Publisher's loss")
     basic = result.runs[result.runs["policy"] == "basic"].sort_values([LOSS, COST])

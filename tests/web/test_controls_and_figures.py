@@ -56,7 +56,7 @@ def test_the_read_back_is_that_of_the_report(small, tmp_path):
     for part in parts:
         assert part in report
     named = read_back_html(run, releases_of(run), policy_name)
-    assert "No-Attack game" in named
+    assert "No-attack" in named
     assert not {"no-attack", "reidsim share"} & set(re.findall("no-attack|reidsim share", named))
 
 
@@ -94,11 +94,12 @@ def test_the_share_of_records_at_or_above_a_risk_is_counted():
         }
     )
     (line,) = risks_by_policy(records).axes[0].lines
-    # Each share is drawn from its risk down to the next lower one.
-    assert line.get_drawstyle() == "steps-post"
+    # Each share is drawn from its risk down to the next lower one; no record has a risk above the last.
+    assert line.get_drawstyle() == "steps-pre"
     risks, shares = np.array(line.get_xdata()), np.array(line.get_ydata())
-    for risk, expected in ((0.6, 0), (0.5, 0.25), (0.3, 0.25), (0.25, 0.75), (0.1, 0.75), (0.0, 1)):
-        assert shares[risks >= risk][-1] == expected
+    assert risks.max() == 0.5
+    for risk, expected in ((0.5, 0.25), (0.3, 0.25), (0.25, 0.75), (0.1, 0.75)):
+        assert shares[risks >= risk][0] == expected
 
 
 def test_one_game_leaves_the_rounds_out(small):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from reidsim.core.wording import BLACK, GREY, SKY_BLUE, VERMILION
 from reidsim.figures.style import (
@@ -19,6 +18,7 @@ from reidsim.figures.style import (
     log_ticks,
     looks,
     new_figure,
+    percent_ticks,
     scale_axis,
     sentence,
 )
@@ -77,7 +77,7 @@ def risk_curves(records: pd.DataFrame) -> Figure:
         label_axes(axes, title=RISKS_OF_PERSONS[risk].label, x="Risk")
     row[0].set(xscale="log", xlim=(_LEAST, 1.2), ylim=(0, 1.02))
     log_ticks(row[0].xaxis, 1 / _LEAST)
-    row[0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    percent_ticks(row[0].yaxis)
     label_axes(row[0], y=f"Share of {int(records['records'].iloc[0]):,} persons\nwith at most this risk")
     legend_below(figure, axes.get_lines())
     return figure
@@ -97,7 +97,7 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per adversary: medians as a line and the interquartile range as a band, averaged over samples.
+        One panel per adversary: medians as a line and interquartile ranges as bars, averaged over samples.
     """
     reductions = reductions[reductions["risk"] == "marketer"]
     adversaries = list(reductions["knowledge"].unique())
@@ -105,11 +105,12 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
     for name, axes in zip(adversaries, grid[0], strict=True):
         rows = reductions[reductions["knowledge"] == name].groupby("records")[["q1", "median", "q3"]].mean()
         sizes = rows.index.to_numpy(dtype=np.float64)
-        axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4, label="median person")
-        band: dict[str, Any] = {"color": SKY_BLUE, "alpha": 0.5, "linewidth": 0, "label": "first to third quartile"}
-        axes.fill_between(sizes, rows["q1"], rows["q3"], **band)
+        axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4, label="Median person")
+        axes.vlines(
+            sizes, rows["q1"], rows["q3"], color=SKY_BLUE, linewidth=4, label="First to third quartile", zorder=1
+        )
         scale_axis(axes, "x", sizes)
-        axes.yaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
+        percent_ticks(axes.yaxis, whole=100)
         label_axes(axes, title=sentence(given_name(name)), x="Records", y="Reduction of marketer risk")
     legend_below(figure, axes.get_legend_handles_labels()[0])
     return figure
@@ -141,8 +142,8 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
         medians = rows.groupby(["p_m", "p_fm", "p_cu", "p_c"], observed=True)["median"].mean()
         draw_shares(axes, medians.to_numpy(), look[name], sentence(given_name(name)))
     label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
-    axes.xaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    percent_ticks(axes.xaxis, whole=100)
+    percent_ticks(axes.yaxis)
     legend_below(figure, axes.get_lines())
     return figure
 
@@ -162,22 +163,23 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per adversary: groups on the y axis and their risk as a dot, averaged over samples. The accepted risk
-        is a dashed line; dots above it are red.
+        One panel per adversary: groups on the y axis and their risk as a dot, averaged over samples, with a line from
+        the 5th to the 95th percentile over samples. The accepted risk is a dashed line; dots above it are red.
     """
     means = _means(cohorts[~cohorts["simulated"]])
     means = means[means["records"] == means["records"].max()]
     groups = list(dict.fromkeys(zip(means["attribute"], means["value"], strict=True)))
     position = {group: -number for number, group in enumerate(groups)}
     panel = 3.6, max(2.2, 0.8 + 0.24 * len(groups))
-    figure, grid = new_figure(1, means["knowledge"].nunique(), panel=panel, sharey=True)
+    figure, grid = new_figure(1, means["knowledge"].nunique(), panel=panel, sharex=True, sharey=True)
     for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
         y = [position[group] for group in zip(rows["attribute"], rows["value"], strict=True)]
         colours = np.where(rows["percentile_risk"] > rows["threshold"], VERMILION, BLACK)
         axes.scatter(rows["percentile_risk"], y, c=colours.tolist(), s=22, zorder=3)
+        axes.hlines(y, rows["low"], rows["high"], colors=colours.tolist(), linewidth=0.8)
         axes.axvline(rows["threshold"].iloc[0], **_accepted(means))
         axes.set_xlim(left=0)
-        label_axes(axes, title=sentence(given_name(name)), x=_risk_label(means))
+        label_axes(axes, title=sentence(given_name(name)), x=_risk_label(means), numbers="x")
     labels = [value if attribute == EVERYBODY else f"{attribute}: {value}" for attribute, value in groups]
     grid[0][0].set_yticks(list(position.values()), labels)
     legend_below(figure, axes.get_lines())
@@ -200,8 +202,8 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     """
     means = _means(cohorts)
     look: dict[bool, dict[str, Any]] = {
-        True: {"color": BLACK, "marker": "o", "markersize": 4, "zorder": 3, "label": "everybody"},
-        False: {"color": SKY_BLUE, "linewidth": 0.8, "label": "a group"},
+        True: {"color": BLACK, "marker": "o", "markersize": 4, "zorder": 3, "label": "Everybody"},
+        False: {"color": SKY_BLUE, "linewidth": 0.8, "label": "A group"},
     }
     # Legends leave out labels that begin with an underscore.
     draws = "9 of 10 draws" if (means["low"] < means["high"]).any() else "_"
@@ -216,7 +218,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
         scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)
         words = _risk_label(means) if axes is grid[0][0] else ""
-        label_axes(axes, title=sentence(given_name(name)), x="People in the cohort", y=words)
+        label_axes(axes, title=sentence(given_name(name)), x="People in the cohort", y=words, numbers="y")
     handles, labels = axes.get_legend_handles_labels()
     legend_below(figure, list(dict(zip(labels, handles, strict=True)).values()))
     return figure
@@ -260,5 +262,5 @@ def _accepted(means: pd.DataFrame) -> dict[str, Any]:
     They are its colour, dashes, width and legend label; the label has the accepted risk of the first row of `means`
     (see `_means`).
     """
-    label = f"accepted risk, {means['threshold'].iloc[0]:g}"
+    label = f"Accepted risk, {means['threshold'].iloc[0]:g}"
     return {"color": GREY, "linestyle": "--", "linewidth": 1, "label": label}

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from reidsim.core.wording import GREY
 from reidsim.figures import style
@@ -28,7 +27,8 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """
     periods = result.analysis.tables()["periods"]
     yield "levels", levels_by_period(periods)
-    yield "cumulative-payoff", sums_so_far(periods, {"publisher_payoff": "Publisher's payoff so far, all cases"})
+    payoff = f"Publisher's payoff so far, all cases\n({style.CURRENCY})"
+    yield "cumulative-payoff", sums_so_far(periods, {"publisher_payoff": payoff})
     attacks = {"attacked": "Records attacked so far", "reidentified": "Expected re-identifications so far"}
     yield "exposed", sums_so_far(periods, attacks)
 
@@ -73,7 +73,7 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     last.set_xlim(edges[0], edges[-1])
     style.label_axes(last, title="Cases", x="Period", y="Records of\nthe table", numbers="y")
     last.locator_params("y", nbins=4)
-    last.xaxis.set_major_locator(MaxNLocator(7, integer=True))
+    style.number_ticks(last.xaxis, whole=True)
     names = {0: "unchanged"} | {level: f"level {level}" for level in range(1, highest + 1)}
     handles = [Patch(facecolor=colours(level), edgecolor=GREY, label=name) for level, name in names.items()]
     if levels.isna().to_numpy().any():

@@ -171,9 +171,9 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
         x, y = table["confidence"], table[name]
         axes.plot(x, y, color=GREY, linewidth=0.7, zorder=1)
         for chosen, face, edge, size, label in (
-            (attacked, VERMILION, VERMILION, 18, "attacked"),
-            (~attacked, BLACK, BLACK, 18, "not attacked"),
-            (ringed, "none", BLACK, 70, "recommended by a policy"),
+            (attacked, VERMILION, VERMILION, 18, "Attacked"),
+            (~attacked, BLACK, BLACK, 18, "Not attacked"),
+            (ringed, "none", BLACK, 70, "Recommended by a policy"),
         ):
             axes.scatter(x[chosen], y[chosen], s=size, facecolors=face, edgecolors=edge, label=label, zorder=3)
         style.label_axes(axes, x="Confidence of the inference", y=words, numbers="xy")
@@ -224,39 +224,34 @@ def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
     -------
     Figure
         One panel per line. If all values are numbers, the x axis is numeric; otherwise the values are evenly spaced.
-        Points are means over replications; error bars are one standard deviation. Names are beside the last points.
-        Where lines coincide, the lower one is wider.
+        Points are means over replications, with 95% confidence intervals. Where lines coincide, the lower one is wider.
     """
     table = lines.dropna(subset=[measure])
     label = next(shown.label for shown in _LINE_MEASURES.values() if shown.column == measure)
     if measure == RISK.column:
-        table, label = table.assign(**{measure: 1 - table[measure]}), "Privacy (1 - risk)"
+        table, label = table.assign(**{measure: 1 - table[measure]}), style.sentence(_PRIVACY)
     elif measure == SUBJECT_PAYOFF.column:
         label = f"{label}\n({style.UNIT})"
+    table = style.means_with_intervals(table, ["line", "policy", "value"], [measure])
     names, policies = list(dict.fromkeys(table["line"])), style.known_first(table["policy"], POLICIES)
     look = {policy: _look(policy) for policy in policies}
     figure, every = style.panels(len(names), 2, panel=(4.6 if len(names) > 1 else 5.4, 2.9), sharey=True)
-    ends: list[dict[str, tuple[float, float]]] = []
     for name, axes in zip(names, every, strict=True):
         here = table[table["line"] == name]
         values = list(dict.fromkeys(here["value"]))
         positions = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy()
         numeric = not np.isnan(positions).any()
-        if not numeric:
+        if numeric:
+            style.number_ticks(axes.xaxis)
+        else:
             positions = np.arange(len(values), dtype=np.float64)
             axes.set_xticks(positions, values)
-        means = here.pivot_table(index="value", columns="policy", values=measure, sort=False, observed=True)
-        spreads = here.groupby(["policy", "value"], observed=True)[measure].std(ddof=0)
-        points = means.reindex(values).assign(x=positions).melt("x", var_name="policy", value_name="mean")
-        style.draw_lines(axes, points, "x", "mean", look, **({} if numeric else {"linestyle": "none"}))
-        for policy, own in look.items():
-            around = {"yerr": spreads[policy].reindex(values), "fmt": "none", "capsize": 2, "elinewidth": 0.8}
-            axes.errorbar(positions, means[policy].reindex(values), color=own.colour, **around)
-        style.label_axes(axes, x=name, y=label if axes in every[::2] else "", numbers="y")
-        last = means.reindex(values).ffill().iloc[-1]
-        ends.append({str(policy): (positions[-1], end) for policy, end in last.items()})
-    for axes, of_lines in zip(every, ends, strict=True):
-        style.label_ends(axes, of_lines, look)
+            axes.margins(x=0.3)
+        here = here.assign(position=here["value"].map(dict(zip(values, positions, strict=True))))
+        joined: dict[str, Any] = {} if numeric else {"linestyle": "none"}
+        handles = style.draw_lines(axes, here, "position", measure, look, **joined)
+        style.label_axes(axes, x=name, y=label if axes is every[0] else "", numbers="y")
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -329,7 +324,7 @@ def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: fl
         axes.axvline(n_safe, color=VERMILION, linewidth=1)
     top.stairs(masked.sum(axis=1), np.arange(n_subjects + 1), fill=True, color=_BAR)
     top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
-    top.set(xlim=(0, n_subjects), ylim=(0, n_attributes), yticks=[0, n_attributes], xticks=[], ylabel="masked")
+    top.set(xlim=(0, n_subjects), ylim=(0, n_attributes), yticks=[0, n_attributes], xticks=[], ylabel="Masked")
     side.barh(np.arange(n_attributes), masked.mean(axis=0), height=0.8, color=_BAR)
     side.set(ylim=(n_attributes - 0.5, -0.5), xlim=(0, 1), yticks=[], xticks=[0.5, 1])
     style.write_out(side.xaxis)

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.scale import SymmetricalLogScale
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.numerics import wilson_interval
@@ -46,7 +46,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """
     keys, columns = result.design.swept, ["participation", "publisher_payoff"]
     if len(keys) == 1 and is_numeric_dtype(result.runs[keys[0]]):
-        means = result.runs.groupby(["policy", keys[0]], observed=True, as_index=False)[columns].mean()
+        means = style.means_with_intervals(result.runs, ["policy", keys[0]], columns)
         lines = means.rename(columns={keys[0]: "value"}).assign(parameter=keys[0])
         yield "participation", sensitivity_lines(lines, list(measures_among(result.measures, columns).values()))
 
@@ -79,7 +79,7 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
         axes.set(**{f"{name}scale": SymmetricalLogScale(axis, linthresh=least), f"{name}lim": (0.0, 1.0)})
         axis.set_major_locator(FixedLocator([0.0, *decades]))
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
     style.label_axes(axes, title="Best replies", x="Share of people in the database", y="Share who would join")
     style.legend_below(figure, handles, columns=2)
     return figure
@@ -140,12 +140,12 @@ def survival_of_losses(survival: pd.DataFrame, draws: int) -> Figure:
         random = rows["participation"].to_numpy() > 0 if draws else np.zeros(len(rows), dtype=bool)
         for row, share in zip(at[random], rows["returned"][random], strict=True):
             axes.plot(wilson_interval(share, draws), [row, row], color=look.colour, linewidth=1)
-        label = f"{100 * lost:g} % drop out"
+        label = f"{100 * lost:g}% drop out"
         style.draw_line(axes, rows["returned"], at, look, label, marks=len(rows), linestyle="none")
     axes.set_xlim(-0.03, 1.03)
     if draws:
-        axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-        style.label_axes(axes, x=f"Share of {draws} draws that recover, with 95 % interval")
+        style.percent_ticks(axes.xaxis)
+        style.label_axes(axes, x=f"Share of {draws} draws that recover, with 95% interval")
     else:
         axes.set_xticks([0, 1], ["does not recover", "recovers"])
     _name_rows(axes, participation)
@@ -155,6 +155,6 @@ def survival_of_losses(survival: pd.DataFrame, draws: int) -> Figure:
 
 def _name_rows(axes: Axes, participation: pd.Series[float]) -> None:
     """Name rows, from top to bottom, by the participation at their equilibrium."""
-    axes.set_yticks(range(len(participation)), [f"{100 * share:.4g} % join" for share in participation])
+    axes.set_yticks(range(len(participation)), [f"{100 * share:.4g}% join" for share in participation])
     axes.set_ylim(len(participation) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
 from reidsim.core.wording import BLACK, BLUE, GREY, VERMILION
@@ -31,8 +31,8 @@ EXTREMES = ("no-protection", "suppress-all")
 _SIDES = ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary"))
 # Shapes and fills differ, so that the markers can be distinguished in greyscale.
 _REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
-    (False, "not attacked", {"marker": "o", "color": BLUE, "markerfacecolor": "none"}),
-    (True, "attacked", {"marker": "^", "color": VERMILION, "markerfacecolor": VERMILION}),
+    (False, "Not attacked", {"marker": "o", "color": BLUE, "markerfacecolor": "none"}),
+    (True, "Attacked", {"marker": "^", "color": VERMILION, "markerfacecolor": VERMILION}),
 )
 _METHODS = {
     "safe-harbor": "Safe Harbor",
@@ -64,7 +64,7 @@ _DETERRENTS = {
     _INTERCEPT: "detection",
 }
 _GROUP_SIZE = "Group size in the registry (records)"
-_BASELINE = "Baseline (Eq. 7)"
+_BASELINE = "Baseline: one exploit"
 # Sign of the risk difference, marker shape, edge colour, face colour and label. Shapes and fills differ, so that the
 # markers can be distinguished in greyscale.
 _SIGNS = ((1, "^", "white", VERMILION, "the group is known"), (-1, "o", BLUE, "none", "it is unknown"))
@@ -77,8 +77,8 @@ _CURVES = {
 # Axis labels of known parameters; panels follow this order.
 _PARAMETER_LABELS = {
     "access_cost": f"Cost of accessing the registry ({style.UNIT})",
-    "exploit_cost": "Cost of an exploit (per exploit)",
-    "penalty": "Penalty (per detected exploit)",
+    "exploit_cost": f"Cost of an exploit ({style.CURRENCY} per exploit)",
+    "penalty": f"Penalty ({style.CURRENCY} per detected exploit)",
     "detection": "Probability that the first exploit is detected",
 }
 
@@ -196,8 +196,8 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
             for policy, points in here.groupby("policy", sort=False, observed=True):
                 name, x, y = _METHODS.get(str(policy), str(policy)), points["value"], points["relative_payout"]
                 (handles[name],) = style.draw_line(axes, x, y, look[name], name, marks=8)
-            axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
-            title = f"({next(letters)}) {'No-Attack' if game else 'Basic'} game{_PLANNED_WITH.get(risk, '')}"
+            style.percent_ticks(axes.yaxis)
+            title = f"({next(letters)}) {'No-attack' if game else 'Basic'} game{_PLANNED_WITH.get(risk, '')}"
             style.label_axes(axes, title=title, x=style.parameter_label(parameter), numbers="x")
         style.label_axes(row[0], y="Publisher's payout\n(share of the best case)")
     style.legend_below(figure, list(handles.values()))
@@ -256,38 +256,31 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per policy with at least two nodes (per policy, if none has): a step line of the payout against the
-        share attacked, and a ring around the chosen node.
+        One step line per policy, of the payout against the share attacked, with a marker per node and a ring around the
+        chosen node. The front of a policy that allows no attack is a single node.
     """
-    nodes_of = front["policy"].value_counts(sort=False)
-    # The front of the No-Attack game is a single node, because no record is attacked.
-    policies = list(nodes_of[nodes_of > 1].index) or list(nodes_of.index)
-    figure, grid = style.new_figure(1, len(policies), panel=(4.4, 3.0), sharey=True)
-    ring: dict[str, Any] = {"color": BLACK, "marker": "o", "markersize": 12}
-    for axes, (policy, look), letter in zip(grid[0], style.looks(policies).items(), ascii_lowercase, strict=False):
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.4))
+    ring: dict[str, Any] = {"color": BLACK, "markersize": 12, "markerfacecolor": "none"}
+    handles = []
+    for policy, look in style.ordered_looks(front["policy"]).items():
         nodes = front[front["policy"] == policy].sort_values("share_attacked")
+        points: dict[str, Any] = {"marker": look.marker, "markersize": 5, "markerfacecolor": "white"}
+        shown = nodes["share_attacked"], nodes["relative_payout"]
+        handles += style.draw_steps(axes, *shown, look, style.policy_name(policy), linewidth=0.8, **points)
         picked = nodes[nodes["node"].isin(chosen.loc[chosen["policy"] == policy, "node"])]
-        axes.step(nodes["share_attacked"], nodes["relative_payout"], where="post", color=GREY, linewidth=0.8)
-        own = {"color": look.colour, "marker": look.marker, "markersize": 5, "markerfacecolor": "white"}
-        for points, marker in ((nodes, own), (picked, ring | {"markerfacecolor": "none"})):
-            axes.plot(points["share_attacked"], points["relative_payout"], linestyle="none", **marker)
-        for node in picked["node"]:
-            # The lower right corner is free, as the steps rise to the right.
-            text = f"ring: chosen, levels {node.replace(',', ', ')}"
-            axes.text(0.98, 0.04, text, transform=axes.transAxes, fontsize=9, ha="right", parse_math=False)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
-        axes.margins(0.08, 0.12)
-        title = f"({letter}) " * (len(policies) > 1) + style.policy_name(policy)
-        style.label_axes(axes, title=title, x=SHARE_ATTACKED.label)
-    style.label_axes(grid[0][0], y="Payout planned\n(share of the best case)")
+        axes.plot(picked["share_attacked"], picked["relative_payout"], "o", **ring)
+    style.percent_ticks(axes.xaxis, axes.yaxis)
+    axes.margins(0.08, 0.12)
+    style.label_axes(axes, x=SHARE_ATTACKED.label, y="Payout planned\n(share of the best case)")
+    style.legend_below(figure, [*handles, _marker("o", "Chosen", **ring)])
     return figure
 
 
 def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) -> Figure:
     """Draw the distribution of payoff differences (Wan et al. 2015, Fig. 6).
 
-    A difference is a record's payoff less its payoff under a reference policy.
+    A difference is a record's payoff less its payoff under a reference policy. The logit scale of the y axis shows both
+    tails, because most differences of the adversary's payoff are 0.
 
     Parameters
     ----------
@@ -308,12 +301,18 @@ def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) 
     figure, grid = style.new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for (measure, player), axes, letter in zip(_SIDES, grid[0], "ab", strict=True):
         for policy, look in style.looks(list(differences)).items():
-            style.draw_shares(axes, differences[policy][measure.column].to_numpy(), look, style.policy_name(policy))
+            values = np.sort(differences[policy][measure.column].to_numpy())
+            shares = (np.arange(len(values)) + 0.5) / len(values)
+            style.draw_steps(axes, values, shares, look, style.policy_name(policy))
         handles = list(axes.get_lines())
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
         x = f"{measure.label} minus that under {style.policy_name(reference)}\n({style.UNIT})"
         style.label_axes(axes, title=f"({letter}) {player}", x=x, numbers="x")
-    grid[0][0].set_ylim(0, 1.02)
+    # The scale ends before 0 and 1, and so do the shares, which count a record itself by half.
+    grid[0][0].set(yscale="logit", ylim=(shares[0], shares[-1]))
+    grid[0][0].yaxis.set_major_locator(FixedLocator([1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999]))
+    grid[0][0].yaxis.set_minor_locator(NullLocator())
+    style.write_out(grid[0][0].yaxis)
     style.label_axes(grid[0][0], y="Share of records at or below")
     style.legend_below(figure, handles)
     return figure
@@ -347,7 +346,7 @@ def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE)
             title = f"({next(letters, '')}) {style.policy_name(policy)}: {player.lower()}"
             style.label_axes(axes, title=title, y=f"Payoff difference\n({style.UNIT})", numbers="y")
     for (measure, _), axes in zip(_SIDES, grid[-1], strict=True):
-        style.label_axes(axes, x=f"{measure.label} under {style.policy_name(reference)} ({style.UNIT})", numbers="x")
+        style.label_axes(axes, x=f"{measure.label} under {style.policy_name(reference)}\n({style.UNIT})", numbers="x")
     return figure
 
 
@@ -398,7 +397,7 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
         for attacked, label, marker in _REPLIES:
             rows = np.flatnonzero(strategies["attacked"] == attacked)
             handles += axes.plot(rows, payoffs[rows], linestyle="none", markersize=4, label=label, **marker)
-        label = "publisher's best strategy"
+        label = "Publisher's best strategy"
         handles += axes.plot(best, payoffs[best], linestyle="none", color=BLACK, label=label, **ring)
         style.zero_line(axes)
         style.label_axes(axes, title=f"({letter}) {player}", y=f"{measure.label}\n({style.UNIT})", numbers="y")
@@ -435,7 +434,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
     """
     parameters = style.ordered_parameters(deviations["parameter"])
     rows = (
-        (_DEVIATION[0], f"Mean difference from the\noptimal payoff ({style.UNIT})"),
+        (_DEVIATION[0], f"Mean payoff difference\n({style.UNIT})"),
         (_DEVIATION[1], "Records with the\noptimal payoff"),
     )
     figure, grid = style.new_figure(2, len(parameters), panel=(4.4, 2.2), sharex="col", sharey="row")
@@ -449,7 +448,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
     # Both axes end where the search equals the optimum; markers there are not clipped.
     grid[0][0].set_ylim(bottom=0)
     grid[1][0].set_ylim(min(grid[1][0].get_ylim()[0], 0.99), 1)
-    grid[1][0].yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
+    style.percent_ticks(grid[1][0].yaxis)
     return figure
 
 
@@ -468,8 +467,9 @@ def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
     Returns
     -------
     Figure
-        One line per setting, and one for the baseline, or one per setting if it differs between them. For exploits, a
-        thin line for exploits of all candidates in the group is drawn in place of the baseline.
+        One line per setting, and one for the baseline, or one per setting if it differs between them; risks and
+        exploits are steps. For exploits, a thin line for exploits of all candidates in the group is drawn in place of
+        the baseline.
     """
     everybody = column == "exploits"
     baseline = attacks[attacks["planner"] == ("" if everybody else "baseline")]
@@ -479,20 +479,22 @@ def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
     if bases and np.isclose(wide, wide.iloc[:, [0]], rtol=1e-9, atol=0).all():
         bases = {_BASELINE: next(iter(bases.values()))}
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
-    lines = {str(name): rows for name, rows in planned} | bases
+    # Risks and exploits jump where the next larger group is not attacked any more.
+    steps = "default" if column == "value" else "steps-mid"
+    lines = {str(name) if len(planned) > 1 else "Planned attack": rows for name, rows in planned} | bases
     table = pd.concat([rows.assign(policy=name) for name, rows in lines.items()])
-    handles = style.draw_lines(axes, table, "group_size", column, style.looks([*lines]))
+    handles = style.draw_lines(axes, table, "group_size", column, style.looks([*lines]), drawstyle=steps)
     sizes = np.unique(attacks["group_size"])
     style.scale_axis(axes, "x", sizes)
     if axes.get_xscale() == "linear":
-        _whole_ticks(axes.xaxis)
+        style.number_ticks(axes.xaxis, whole=True)
     style.zero_line(axes)
     style.label_axes(axes, x=_GROUP_SIZE, y=_CURVES[column][1], numbers="y")
     if everybody:
         axes.set_ylim(axes.get_ylim())
         # A straight line is curved on a logarithmic axis, which needs many points.
-        sizes = np.linspace(sizes[0], sizes[-1], 500)
-        handles += axes.plot(sizes, sizes, color=GREY, linewidth=0.8, zorder=0.6, label="everybody in the group")
+        sizes = np.linspace(sizes[0], min(sizes[-1], axes.get_ylim()[1]), 500)
+        handles += axes.plot(sizes, sizes, color=GREY, linewidth=0.8, zorder=0.6, label="Everybody in the group")
     style.legend_below(figure, handles, columns=3)
     return figure
 
@@ -538,7 +540,7 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
         style.write_at(axes, text, (0, 1), (0, 4), xycoords="axes fraction")
         axes.set_title(setting, fontsize=10, loc="left", pad=27, parse_math=False)
         style.label_axes(axes, x=_GROUP_SIZE)
-    _whole_ticks(grid[0].xaxis)
+    style.number_ticks(grid[0].xaxis, whole=True)
     _count_axis(grid[0], shown["per_million"].to_numpy())
     style.label_axes(grid[0], y="Share of the population that matches\n(people per million)")
     handles = [
@@ -595,7 +597,7 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         x = _PARAMETER_LABELS.get(parameter, parameter)
         style.label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
     if thresholds["threshold"].isna().any():
-        label = "marker on the upper edge: every size attacked"
+        label = "Marker on the upper edge: every size attacked"
         handles.append(_marker(r"$\uparrow$", label, color=BLACK, markersize=8))
     style.legend_below(figure, handles, columns=3)
     return figure
@@ -619,11 +621,4 @@ def _count_axis(axes: Axes, values: NDArray[np.float64]) -> None:
         axes.set_yscale("log")
         style.log_ticks(axes.yaxis, values.max() / values.min())
     else:
-        set_ticks = _whole_ticks if (values == np.round(values)).all() else style.number_ticks
-        set_ticks(axes.yaxis)
-
-
-def _whole_ticks(axis: Any) -> None:
-    """Set whole-number ticks, at most eight, on a linear axis of counts."""
-    axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
-    style.write_out(axis)
+        style.number_ticks(axes.yaxis, whole=bool((values == np.round(values)).all()))
