@@ -160,9 +160,9 @@ def given_name(name: str) -> str:
 def sentence(words: str) -> str:
     """Return words with a first capital letter, for titles and axis labels.
 
-    The other letters are unchanged.
+    The other letters are unchanged, and so are words that begin with a symbol, such as ``k-anonymity``.
     """
-    return words[:1].upper() + words[1:]
+    return words if words[1:2] == "-" else words[:1].upper() + words[1:]
 
 
 def ordered_policies(policies: Iterable[str]) -> list[str]:
