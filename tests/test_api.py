@@ -98,7 +98,15 @@ RENAMED = {
     "populate output": "output",
 }
 WITHOUT_VERB = {"desk", "serve"}
-ONLY_COMMANDS = {"quiet", "verbose", "group_readable", "run json", "share verify", "cross-play measure"}
+ONLY_COMMANDS = {
+    "quiet",
+    "verbose",
+    "group_readable",
+    "run json",
+    "share verify",
+    "cross-play measure",
+    "report figures",
+}
 
 
 def test_every_command_has_a_python_verb_with_its_options():

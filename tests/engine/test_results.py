@@ -444,13 +444,12 @@ def test_tables_of_a_result_are_attributes(town):
 
 
 def test_axes_are_needed_and_get_the_heading_of_a_figure(town):
-    section = {"sensitivity": {"samples": 4}, "outputs": ["publisher_payoff"]}
-    stressed = reidsim.Scenario.load(town).with_(stress=section).stress(loss=(10, 90))
+    switched = reidsim.Scenario.load(town).switch()
     axes = Figure().subplots()
-    stressed.plot("sensitivity", ax=axes)
-    assert axes.get_title("center").strip() == stressed.plot("sensitivity").get_suptitle()
+    switched.plot("switch", ax=axes)
+    assert axes.get_title("center").strip() == switched.plot("switch").get_suptitle()
     with pytest.raises(InputError, match="ax: not axes; found 3"):
-        stressed.plot("sensitivity", ax=3)
+        switched.plot("switch", ax=3)
 
 
 def test_a_resumed_batch_has_the_manifest_of_the_batch(town, tmp_path):
