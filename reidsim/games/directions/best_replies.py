@@ -424,12 +424,12 @@ def best_release(
     best = search.safe_from(present.strategies, needed, allowed & unattacked)
     search.exchange(best)
     if not constraint.no_attack:
-        starts = [present.strategies, best.release.strategies]
+        first = present.strategies
         if limits is not None:
             within_limits = _Search(game, linker, limits, report)
-            within = within_limits.safe_from(present.strategies, np.zeros_like(needed), allowed)
-            starts[0] = within.release.strategies
-        # The release without attacks is already computed, and may be the better start.
+            first = within_limits.safe_from(first, np.zeros_like(needed), allowed).release.strategies
+        # The release without attacks is already computed. Unchanged records may pay more than all that is found.
+        starts = [first, best.release.strategies, np.where(allowed[:, 0], 0, first)]
         goals = [search.goal(start, loss, allowed, may_withhold=may_withhold) for start in starts]
         for goal in goals:
             search.improve(goal)
