@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +35,7 @@ from reidsim.games.record_game import (
 from reidsim.games.solvers import Progress, no_progress
 from reidsim.kinds.tables.policies import SolvedPolicy, TablesChoice, everywhere
 from reidsim.kinds.tables.schema import LINKS_BY_VALUES, ONE_RECORD_PER_PERSON, POLICIES
-from reidsim.linkage.likelihood import Candidates, Match, match_rows
-from reidsim.populations.population import Codes
+from reidsim.linkage.likelihood import Candidates, match_rows
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 from reidsim.releases.perturbation import PerturbationSpace
 from reidsim.scenarios.adversary_schema import Direction
@@ -67,8 +65,6 @@ class PerturbationLinker:
 
     def __init__(self, space: PerturbationSpace, candidates: Candidates, direction: Direction) -> None:
         self._space, self._candidates, self._direction = space, candidates, direction
-        # The candidates for the person of a record do not depend on the records that are withheld.
-        self._of_strategy = lru_cache(maxsize=1)(self._matched)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage of all records, or of `rows`, if all are released with `strategy`; see `Linker`."""
@@ -77,11 +73,14 @@ class PerturbationLinker:
     def with_strategies(self, strategies: Strategies) -> FixedLinkage:
         """Return the linker of a release; all records that are not withheld have the same strategy."""
         released = np.flatnonzero(strategies != WITHHELD)
-        labels, models, match = self._of_strategy(int(strategies.max(initial=0)))
-        sizes = match.size[released]
+        columns = self._space.released_columns(int(strategies.max(initial=0)))
+        labels = np.column_stack([each.of_record for each in columns]).astype(np.int32)[released]
+        models = [each.model for each in columns]
+        match = self._candidates.match(labels, models)
+        sizes = match.size
         if self._direction != "record":
             persons = self._space.lattice.codes[released]
-            by_person = match_rows(persons, labels[released], models, match.total[released]).size
+            by_person = match_rows(persons, labels, models, match.total).size
             sizes = by_person if self._direction == "person" else np.minimum(sizes, by_person)
         return FixedLinkage(Linkage(sizes, sizes, by_chance=True), released)
 
@@ -93,12 +92,6 @@ class PerturbationLinker:
         sizes = np.ones(len(strategies))
         sizes[strategies != WITHHELD] = self.with_strategies(strategies).linkage.group_sizes
         return sizes
-
-    def _matched(self, strategy: int) -> tuple[Codes, list[Floats], Match]:
-        columns = self._space.released_columns(strategy)
-        labels = np.column_stack([each.of_record for each in columns]).astype(np.int32)
-        models = [each.model for each in columns]
-        return labels, models, self._candidates.match(labels, models)
 
 
 class PerturbationPolicy(SolvedPolicy):
