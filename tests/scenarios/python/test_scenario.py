@@ -176,7 +176,8 @@ def test_data_in_memory_are_used_until_their_file_or_a_key_of_the_data_changes(t
     expected = scenario.with_(**changes).run().summary
     other = scenario.with_({"attributes.age.hierarchy": "suppress"}).run().summary
     with monkeypatch.context() as patch:
-        patch.setattr("reidsim.kinds.tables.release.read_coded_table", None)
+        for name in ("read_coded_table", "read_distinct_rows"):
+            patch.setattr(f"reidsim.kinds.tables.release.{name}", None)
         assert held.with_(**changes).run().summary.equals(expected)
         assert held.switch("loss").own == ECONOMICS["loss"]
         with pytest.raises(TypeError):
