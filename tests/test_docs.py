@@ -45,8 +45,15 @@ def run_in_this_process(page: str, block: Block, folder: Path) -> str:
     return text
 
 
-# tests/reports/test_reproduction.py runs the ledger, and .ci/tutorial runs the other pages.
-RUN_ELSEWHERE = ("reference/reproduction.md", "tutorials/tutorial.md", "how-to/own-data.md", "how-to/share.md")
+# tests/reports runs the ledger and a part of the gallery, whose 29 scripts take two minutes; tools/gallery.py runs all of
+# these. .ci/tutorial runs the other pages.
+RUN_ELSEWHERE = (
+    "gallery.md",
+    "reference/reproduction.md",
+    "tutorials/tutorial.md",
+    "how-to/own-data.md",
+    "how-to/share.md",
+)
 
 
 @pytest.mark.deep
