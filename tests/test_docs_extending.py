@@ -9,7 +9,8 @@ from pages import OUTPUT, blocks_of
 
 import reidsim
 
-BLOCKS = [*blocks_of("how-to/extending.md"), *blocks_of("how-to/kind.md")]
+PAGES = ("how-to/own-policy.md", "how-to/parts-in-files.md", "how-to/kind.md")
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 FILES = {block.title: block.text for block in BLOCKS if block.title and block.title != OUTPUT}
 
 

@@ -1,6 +1,6 @@
 """No command ends in a traceback if planners, policies, kinds and measures are added.
 
-The planner, the policy and the kind are the examples of extending.md and kind.md, installed as entry points.
+The planner, the policy and the kind are the examples of the guides to parts of one's own, installed as entry points.
 """
 
 import json
@@ -20,7 +20,7 @@ from reidsim.scenarios import registry
 from reidsim.scenarios.kind import kinds_at_hand
 
 DRIVER = Path(__file__).with_name("every_command.py")
-PAGES = ("how-to/extending.md", "how-to/kind.md")
+PAGES = ("how-to/own-adversary.md", "how-to/own-policy.md", "how-to/kind.md")
 EXAMPLES = {block.title: block.text for page in PAGES for block in blocks_of(page) if block.title}
 TABLE = """
 title = "Ward"
