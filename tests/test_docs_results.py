@@ -34,6 +34,7 @@ STUDIES = {
         "town.toml",
         {"stress.sensitivity.samples": 4, "uncertainty.samples": 5},
     ),
+    "how-to/failures.md": (["Stress tests"], reidsim.stress, "town.toml", {"uncertainty.samples": 5}),
     "how-to/cross-play.md": (["Cross-play"], reidsim.cross_play, "clinic.toml", {"safe_harbor": {"age": "age"}}),
 }
 
