@@ -89,8 +89,7 @@ def key_pages() -> Iterator[tuple[str, str]]:
     )
     yield KNOWLEDGE_KEYS, _keys_of("knowledge recipes", known, KnowledgeRecipe)
     attacked = (
-        "an [attack recipe](../how-to/attack-stages.md), which describes an attack on generalized "
-        "records in stages."
+        "an [attack recipe](../how-to/attack-stages.md), which describes an attack on generalized records in stages."
     )
     yield ATTACK_KEYS, _keys_of("attack recipes", attacked, AttackRecipe)
 
