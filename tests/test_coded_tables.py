@@ -112,6 +112,14 @@ def test_distinct_rows_of_a_folder_restore_the_table(tmp_path_factory, monkeypat
     assert list(distinct.index) == list(raw.index[~raw.duplicated()])
 
 
+def test_a_column_without_any_value_is_read_as_missing_values(tmp_path):
+    parquet.write_table(pa.table({"age": [30, 30, 41], "note": pa.nulls(3)}), tmp_path / "people.parquet")
+    whole = pd.DataFrame({"age": ["30", "30", "41"], "note": [""] * 3}, dtype="str")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "people.parquet"), whole)
+    frame, number = read_distinct_rows(tmp_path / "people.parquet", ["age", "note"])
+    pd.testing.assert_frame_equal(frame.astype("str").iloc[number].reset_index(drop=True), whole)
+
+
 def test_an_error_names_the_first_row_with_a_value(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"age": ["30"] * 50 + ["x"] + ["30"] * 9, "sex": "F"}).to_csv(tmp_path / "people.csv", index=False)

@@ -311,6 +311,9 @@ class _CodedColumn:
 
     def add(self, cells: pa.Array) -> None:
         """Append the cells of a batch to the cells that wait."""
+        if pa.types.is_null(cells.type):
+            # Dictionaries without a type cannot be merged.
+            cells = cells.cast(pa.string())
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
         if pa.types.is_null(self.type):
             self.type, self.dictionary = cells.type, coded.dictionary[:0]
