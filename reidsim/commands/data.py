@@ -300,8 +300,10 @@ def report(
     if figures is not None:
         from reidsim.reports.python import illustrate, load_result
 
+        if output is not None or no_cells or options != ReportOptions():
+            raise InputError("the other options are for the report only", source="--figures", expected="no others")
         drawn = illustrate(load_result(folder), folder / "figures", f".{figures}")
-        note(f"{len(drawn)} figures in {folder / 'figures'}")
+        note(f"{counted(len(drawn), 'figure')} in {folder / 'figures'}")
         return
     with arguments.waiting(f"reading {folder}") as progress:
         from reidsim.engine.results import require_no_standard_output

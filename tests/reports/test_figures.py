@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
+from reidsim.core.errors import InputError
 from reidsim.figures.studies import parameter_maps, rounds_by_policy, sensitivity_lines
 from reidsim.figures.style import (
     UNIT,
@@ -165,6 +166,10 @@ def test_the_command_writes_the_figures_of_a_folder_again_in_another_format(tmp_
             written = tmp_path / "run/figures" / f"{name}.{ending}"
             assert written.read_bytes() == (tmp_path / f"{name}.{ending}").read_bytes()
     assert not (tmp_path / "run/report.html").exists()
+    # Options of the report are refused, not ignored.
+    done = CliRunner().invoke(app, ["report", str(tmp_path / "run"), "--figures", "png", "--no-cells"])
+    assert isinstance(done.exception, InputError)
+    assert not (tmp_path / "run/figures/payoffs.png").exists()
 
 
 def test_names_of_many_lines_are_apart_and_in_the_order_of_the_ends() -> None:
