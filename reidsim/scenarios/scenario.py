@@ -213,8 +213,8 @@ class Scenario(Generic[S_co]):
         """
         held = (source.place, source.objects) if isinstance(source, Scenario) else (None, {})
         memory = InMemory(*held, absolute=True)
-        is_mapping = isinstance(overrides or {}, Mapping)
-        refuse_first((not is_mapping, "wrong type", None, overrides, "values by key path"), source="--set")
+        has_paths = isinstance(overrides or {}, Mapping) and all(isinstance(key, str) for key in overrides or {})
+        refuse_first((not has_paths, "wrong type", None, overrides, "values by key path"), source="--set")
         require_shallow(overrides or {}, "--set")
         changes = {key: None if value is None else memory.plain(value, key) for key, value in (overrides or {}).items()}
         changes |= {} if seed is None else {"seed": seed}

@@ -561,6 +561,7 @@ def other(records, **changes):
         (lambda: reidsim.Scenario.load("economics = 3\n"), "^scenario: release: key missing"),
         (lambda: reidsim.Scenario.load("wan2015", {"economics.los": 1}), "^overrides: economics.los: unknown key"),
         (lambda: reidsim.run("wan2015", overrides={"releases.waves": 1}), "^overrides: releases.waves: unknown key"),
+        (lambda: reidsim.run("wan2015", overrides={1: 2}), "^overrides: wrong type; found .*; expected values by key"),
         (lambda: scenario_of(releases={"waves": 1}), "^Scenario: releases.waves: unknown key"),
         (lambda: reidsim.intervals(1), r"^intervals: widths\[0\]: value not allowed; found 1"),
     ],
