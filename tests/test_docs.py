@@ -45,8 +45,8 @@ def run_in_this_process(page: str, block: Block, folder: Path) -> str:
     return text
 
 
-# tests/reports runs the ledger and a part of the gallery, whose 29 scripts take two minutes; tools/gallery.py runs all of
-# these. .ci/tutorial runs the other pages.
+# tests/reports runs the ledger and a part of the gallery; tools/gallery.py runs all 29 scripts, which take two minutes.
+# .ci/tutorial runs the other pages.
 RUN_ELSEWHERE = (
     "gallery.md",
     "reference/reproduction.md",

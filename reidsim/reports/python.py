@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
-from reidsim.core.errors import InputError, not_among, reading, require_among
+from reidsim.core.errors import InputError, not_among, reading, require_among, writing
 from reidsim.core.files import PrivateFolder, plain_name, require_plain
 from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
@@ -68,7 +68,8 @@ def illustrate(result: Result, folder: Path, ending: str = ".png") -> list[str]:
     list of str
         Names of the files in the folder, in drawing order. All end in `ending`, one of `FORMATS`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
     with own_settings():
         for name, figure in figures_of(result):

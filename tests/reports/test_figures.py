@@ -170,6 +170,11 @@ def test_the_command_writes_the_figures_of_a_folder_again_in_another_format(tmp_
     done = CliRunner().invoke(app, ["report", str(tmp_path / "run"), "--figures", "png", "--no-cells"])
     assert isinstance(done.exception, InputError)
     assert not (tmp_path / "run/figures/payoffs.png").exists()
+    (tmp_path / "run/figures").rename(tmp_path / "figures")
+    (tmp_path / "run/figures").touch()
+    done = CliRunner().invoke(app, ["report", str(tmp_path / "run"), "--figures", "png"])
+    assert isinstance(done.exception, InputError)
+    assert str(tmp_path / "run/figures") in str(done.exception)
 
 
 def test_names_of_many_lines_are_apart_and_in_the_order_of_the_ends() -> None:
