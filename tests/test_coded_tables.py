@@ -187,3 +187,14 @@ def test_a_folder_of_parquet_files_is_drafted_run_and_shared_like_one_file(tmp_p
     people[:150].to_parquet(folder / "third.parquet", index=False)
     with pytest.raises(InputError, match="differs from the file of the run"):
         reidsim.share("results of people.parquet", "no-attack", path="again.csv", accept_risk=True)
+
+
+@pytest.mark.parametrize("later", [{"age": [40], "zip": [3]}, {"zip": [3]}])
+@pytest.mark.parametrize("read", [read_coded_table, lambda path: read_distinct_rows(path, ["age"])])
+def test_files_of_a_folder_have_the_same_columns(tmp_path, later, read):
+    folder = tmp_path / "people.parquet"
+    folder.mkdir()
+    parquet.write_table(pa.table({"age": [30], "sex": [1]}), folder / "a.parquet")
+    parquet.write_table(pa.table(later), folder / "b.parquet")
+    with pytest.raises(InputError, match=r"b\.parquet: column '(age|sex)': not in all files; expected equal columns"):
+        read(folder)

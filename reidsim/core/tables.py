@@ -544,8 +544,14 @@ def _parquet_batches(
     chosen = names if columns is None else _existing(columns, names)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        with reading_parquet(path):
-            for file in [*table.get_fragments()][slice(place, None if place is None else place + 1)]:
+        for file in [*table.get_fragments()][slice(place, None if place is None else place + 1)]:
+            source = path / Path(file.path).name if path.is_dir() else path
+            with reading_parquet(source):
+                other = {*names} ^ {*file.physical_schema.names}
+            if other:
+                expected = "equal columns in all files of the folder"
+                raise InputError("not in all files", source=source, where=f"column {min(other)!r}", expected=expected)
+            with reading_parquet(source):
                 # Reading further ahead only takes memory.
                 yield from file.to_batches(table.schema, columns=chosen, use_threads=False, batch_readahead=1)
 
