@@ -290,5 +290,5 @@ def test_a_batch_of_mesa_has_agents_of_the_round_of_its_measures():
 
 
 def test_the_page_shows_the_app_that_it_links_to():
-    (shown,) = [block.text for block in blocks_of("how-to/mesa.md") if block.title == "app.py"]
+    (shown,) = [block.text for block in blocks_of("how-to/mesa-page.md") if block.title == "app.py"]
     assert shown == (DOCS / "app.py").read_text(encoding="utf-8")
