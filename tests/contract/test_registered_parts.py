@@ -20,7 +20,7 @@ from reidsim.scenarios import registry
 from reidsim.scenarios.kind import kinds_at_hand
 
 DRIVER = Path(__file__).with_name("every_command.py")
-PAGES = ("how-to/own-adversary.md", "how-to/own-policy.md", "how-to/kind.md")
+PAGES = ("how-to/own-adversary.md", "how-to/parts-in-files.md", "how-to/own-policy.md", "how-to/kind.md")
 EXAMPLES = {block.title: block.text for page in PAGES for block in blocks_of(page) if block.title}
 TABLE = """
 title = "Ward"
