@@ -7,6 +7,7 @@ global settings, which other figures use too.
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,7 +28,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from reidsim.core.errors import writing
-from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
+from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION, Measure
+from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import find_kind, kinds_at_hand
 from reidsim.scenarios.registry import DEFAULT_KIND
@@ -36,6 +38,10 @@ from reidsim.scenarios.registry import DEFAULT_KIND
 CURRENCY = "currency units"
 UNIT = f"{CURRENCY} per record"
 
+# Columns of amounts per record.
+PAYOFFS = [PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column]
+# Characters of a policy's name on one line beside a row of panels.
+_NAME_WIDTH = 13
 # Resolution of files, for print.
 _DOTS_PER_INCH = 160
 # Margin on either side of a legend, inches.
@@ -120,6 +126,11 @@ def parameter_label(parameter: str) -> str:
     """
     known = _PARAMETER_LABELS.get(parameter.removeprefix("economics."))
     return known or with_unit(sentence(key_words(parameter)), parameter)
+
+
+def measure_label(measure: Measure) -> str:
+    """Return the axis label of a measure; that of a payoff has its unit on a second line."""
+    return f"{measure.label}\n({UNIT})" if measure.column in PAYOFFS else measure.label
 
 
 def key_words(key: str) -> str:
@@ -406,6 +417,11 @@ def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "", numbers
         if label:
             axis.set_label_text(sentence(label), fontsize=9, parse_math=False)
     number_ticks(*(getattr(axes, f"{axis}axis") for axis in numbers))
+
+
+def name_row(axes: Axes, policy: str) -> None:
+    """Write the name of a policy on the left of its row of panels, given the first of them."""
+    label_axes(axes, y=textwrap.fill(policy_name(policy), _NAME_WIDTH))
 
 
 def number_ticks(*axes: Axis, whole: bool = False) -> None:

@@ -37,7 +37,7 @@ from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
-from reidsim.figures import studies
+from reidsim.figures import runs, studies, sweeps
 from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.releases.hierarchy import read_hierarchy_rows, uncovered
@@ -99,19 +99,19 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     elif isinstance(result, StressResult):
         yield from _stress_figures(result)
     elif isinstance(result, ScoreResult):
-        yield "payoffs", studies.payoffs_by_policy(result.summary.reset_index(), result.measures.values())
-        yield from studies.risk_utility_maps(result.summary)
+        yield "payoffs", runs.payoffs_by_policy(result.summary.reset_index(), result.measures.values())
+        yield from runs.risk_utility_maps(result.summary)
     elif isinstance(result, AttackResult):
         if len(result.reliability):
             yield "reliability", studies.reliability_diagram(result.reliability)
     elif isinstance(result, BatchResult):
         swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
-        yield from studies.sweep_figures(result) if swept is None else swept
+        yield from sweeps.sweep_figures(result) if swept is None else swept
     elif isinstance(result, RunResult) and "rounds" in result.analysis.tables():
         payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
         yield from _agent_figures(result.analysis, payoff)
     elif isinstance(result, RunResult):
-        yield from studies.figures_by_policy(result)
+        yield from runs.figures_by_policy(result)
         yield from kind_of_content(result.manifest["content"]).figures(result) or ()
 
 
@@ -180,7 +180,7 @@ def _drawable(result: Result) -> Iterator[tuple[str, Figure]]:
     if first is not None:
         yield first
     elif isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs):
-        yield "payoffs", studies.payoffs_by_policy(result.runs, result.measures, by=result.by)
+        yield "payoffs", runs.payoffs_by_policy(result.runs, result.measures, by=result.by)
     yield from figures
 
 
@@ -276,16 +276,16 @@ def load_result(folder: str | Path) -> Result:
 
 
 def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str, Figure]]:
-    yield "waves" if "wave" in analysis.rounds else "rounds", studies.rounds_by_policy(analysis.rounds)
+    yield "waves" if "wave" in analysis.rounds else "rounds", runs.rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
-        yield "beliefs", studies.beliefs_by_round(analysis.adversaries)
+        yield "beliefs", runs.beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
         broken = analysis.tables().get("broken_guarantees", pd.DataFrame())
         note = broken_guarantee_sentences(broken, policy_name, payoff)
-        yield "through", studies.found_through_resources(analysis.through, analysis.rounds, note)
+        yield "through", runs.found_through_resources(analysis.through, analysis.rounds, note)
     if "reidentified" in analysis.tables():
-        yield "reidentified", studies.reidentified_by_policy(analysis.reidentified)
+        yield "reidentified", runs.reidentified_by_policy(analysis.reidentified)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:

@@ -24,7 +24,7 @@ import reidsim
 from reidsim.audit.release import ColumnReader
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import random_stream
-from reidsim.figures import studies
+from reidsim.figures import runs
 from reidsim.kinds.tables.data_utility import DataUtility, UtilitySection
 
 JOBS = [["baker", "craft", "*"], ["cook", "craft", "*"], ["doctor", "care", "*"], ["nurse", "care", "*"]]
@@ -395,7 +395,7 @@ def test_map_has_one_labelled_point_per_policy_and_file(clinic):
 def test_labels_of_near_points_of_the_map_do_not_print_on_each_other():
     risk, loss = [0.0, 0.0002, 0.0, 0.006, 0.0021], [0.13, 0.131, 0.14, 0.17, 0.24]
     summary = pd.DataFrame({"risk": risk, "mean_change": loss}, index=["basic", "pram", "swap", "noise", "no-attack"])
-    ((_, figure),) = studies.risk_utility_maps(summary)
+    ((_, figure),) = runs.risk_utility_maps(summary)
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[0].texts]
     assert len(boxes) == 3

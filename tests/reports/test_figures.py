@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import reidsim
 from reidsim.cli import app
 from reidsim.core.errors import InputError
-from reidsim.figures.studies import parameter_maps, rounds_by_policy, sensitivity_lines
+from reidsim.figures.runs import rounds_by_policy
 from reidsim.figures.style import (
     UNIT,
     draw_lines,
@@ -27,6 +27,7 @@ from reidsim.figures.style import (
     new_figure,
     policy_name,
 )
+from reidsim.figures.sweeps import parameter_maps, sensitivity_lines
 from reidsim.kinds.dynamic.figures import levels_by_period
 from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures import (

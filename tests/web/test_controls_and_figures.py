@@ -10,7 +10,7 @@ from reidsim.core.errors import InputError
 from reidsim.engine.exploration import one_game
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.single_run import run_once
-from reidsim.figures.studies import risks_by_policy
+from reidsim.figures.runs import risks_by_policy
 from reidsim.figures.style import policy_name
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.report import report_text

@@ -16,7 +16,7 @@ from pandas.api.types import is_numeric_dtype
 from reidsim.core.numerics import wilson_interval
 from reidsim.core.wording import BLACK, BLUE, GREY, ORANGE, measures_among
 from reidsim.figures import style
-from reidsim.figures.studies import sensitivity_lines
+from reidsim.figures.sweeps import sensitivity_lines
 from reidsim.kinds.participation.kind import EquilibriaSection
 
 

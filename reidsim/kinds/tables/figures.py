@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.wording import BLACK, BLUE, GREY, VERMILION
 from reidsim.figures import style
-from reidsim.figures.studies import Swept, lines_or_maps, swept_of
+from reidsim.figures.sweeps import Swept, lines_or_maps, swept_of
 from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.kinds.tables.schema import policy_named
 from reidsim.scenarios.kind import once_each

@@ -16,7 +16,7 @@ from reidsim.drafts.presets import presets
 from reidsim.engine.results import RunResult
 from reidsim.engine.scenario import Scenario
 from reidsim.figures import style
-from reidsim.figures.studies import figures_by_policy, rounds_by_policy
+from reidsim.figures.runs import figures_by_policy, rounds_by_policy
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.comparison import SUCCESS, compare_columns, compare_record, compare_values, draw_values
