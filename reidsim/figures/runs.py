@@ -19,12 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from reidsim.agents.attack import DISTINCT, PARTICIPATION
 from reidsim.core.wording import BLACK, BLUE, GREY, VERMILION, Measure, measures_among
 from reidsim.figures import style
-from reidsim.games.outcomes import (
-    ADVERSARY_PAYOFF,
-    MEASURES,
-    PUBLISHER_PAYOFF,
-    RISK,
-)
+from reidsim.games.outcomes import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF, RISK
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 # Above this number of people, the axis is logarithmic, as policies differ by orders of magnitude.
@@ -127,7 +122,7 @@ def risk_utility_maps(summary: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     label, is_complement = _LOSSES[column]
     points = summary[[RISK.column]].assign(loss=1 - summary[column] if is_complement else summary[column]).dropna()
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.0, 4.2))
-    look = style.looks(list(map(str, points.index)))
+    look = style.looks(points.index)
     # Points whose labels would print on each other share one; so do points that are connected by such pairs.
     shares = (points / points.max().replace(0.0, 1.0)).to_numpy()
     near = (np.abs(shares[:, None] - shares) < _LABEL_SIZE).all(axis=2)
@@ -158,7 +153,7 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     """
     risks = records["success_probability"].where(records["attacked"].astype(bool), 0.0)
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
-    safe, shares, handles = list[str](), list[float](), list[Any]()
+    safe, shares = list[str](), list[float]()
     for policy, own in style.ordered_looks(records["policy"]).items():
         rows = (records["policy"] == policy).to_numpy()
         numbers = records["weight"][rows].groupby(risks[rows]).sum().sort_index(ascending=False)
@@ -168,7 +163,7 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
             continue
         shares += [above.iloc[0], above.iloc[-1]]
         x, y = [0.0, *above.index], [above.iloc[0], *above]
-        handles += style.draw_steps(axes, x, y, own, style.policy_name(policy), where="pre")
+        style.draw_steps(axes, x, y, own, style.policy_name(policy), where="pre")
     axes.set(xlim=(0, 1.02), ylim=(0, 1.02))
     title = textwrap.fill("Risk by record" + f" (no record at risk: {', '.join(safe)})" * bool(safe), 60)
     labels = {"x": "Probability of being re-identified", "y": "Share of records at or above"}
@@ -176,7 +171,7 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     if shares and max(shares) > 20 * min(shares):
         axes.set(yscale="log", ylim=(min(shares) / 1.5, max(shares) * 1.5))
         style.log_ticks(axes.yaxis, max(shares) / min(shares))
-    style.legend_below(figure, handles, columns=3)
+    style.legend_below(figure, columns=3)
     return figure
 
 
@@ -208,9 +203,9 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
     if last > _MANY:
         axes.set_xscale(SymmetricalLogScale(axes.xaxis, linthresh=1.0))
         style.write_out(axes.xaxis)
-    axes.set(xlim=(0, 1.05 * last), ylim=(len(look) - 0.5, -0.5))
+    axes.set_xlim(0, 1.05 * last)
     style.label_axes(axes, title="Number re-identified: median and 90% interval", x="People re-identified")
-    axes.set_yticks(range(len(look)), map(style.policy_name, look), parse_math=False)
+    style.name_rows(axes, map(style.policy_name, look))
     return figure
 
 
@@ -289,18 +284,18 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
         One panel per policy, one line per adversary, with means over draws; a thin line marks the true weight.
     """
     means = style.means_with_intervals(adversaries, ["policy", "adversary", "round"], ["belief", "weight"])
-    policies, look = style.ordered_policies(adversaries["policy"]), style.looks(list(adversaries["adversary"].unique()))
+    policies, look = style.ordered_policies(adversaries["policy"]), style.looks(adversaries["adversary"])
     figure, [row] = style.new_figure(1, len(policies), panel=(3.4, 2.8))
     for axes, policy in zip(row, policies, strict=True):
-        here = means[means["policy"] == policy].drop(columns="policy").rename(columns={"adversary": "policy"})
-        handles: list[Any] = style.draw_lines(axes, here, "round", "belief", look)
-        for name, weight in here.groupby("policy", observed=True)["weight"].first().items():
+        here = means[means["policy"] == policy]
+        style.draw_lines(axes, here, "round", "belief", look, by="adversary")
+        for name, weight in here.groupby("adversary", observed=True)["weight"].first().items():
             axes.axhline(weight, color=look[str(name)].colour, linewidth=0.7, alpha=0.6)
         axes.set_ylim(-0.04, 1.04)
         style.number_ticks(axes.xaxis, whole=True)
         label = "believed weight" if axes is row[0] else ""
         style.label_axes(axes, title=style.policy_name(policy), x="round", y=label, numbers="y")
-    style.legend_below(figure, [*handles, Line2D([], [], color=GREY, linewidth=0.7, label="True weight (thin line)")])
+    style.legend_below(figure, [Line2D([], [], color=GREY, linewidth=0.7, label="True weight (thin line)")])
     return figure
 
 
@@ -333,7 +328,7 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     found = through.groupby(["policy", "round", "finder"], observed=True)["breaches"].sum() / n_draws
     distinct = style.means_with_intervals(rounds, ["policy", "round"], [DISTINCT.column])
     subjects = int(rounds["subjects"].max())
-    look, policies = style.looks(list(through["finder"].unique())), style.ordered_policies(through["policy"])
+    look, policies = style.looks(through["finder"]), style.ordered_policies(through["policy"])
     heights = found.unstack(fill_value=0)[list(look)]
     # The legend gives the number for bars that are too low to see.
     totals = heights.groupby("policy", observed=True).sum().max()
@@ -343,13 +338,15 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     black = style.Look(BLACK, "-", "o")
     for upper, lower, policy in zip(above, below, policies, strict=True):
         bars = heights.loc[[policy]].droplevel("policy")
-        tops, patches = bars.cumsum(axis=1), []
+        tops = bars.cumsum(axis=1)
         for hatch, (finder, own) in zip(itertools.cycle(_HATCHES), look.items(), strict=False):
             drawn: dict[str, Any] = {"facecolor": own.colour, "edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
-            upper.bar(bars.index, bars[finder], bottom=tops[finder] - bars[finder], **drawn)
-            patches.append(Patch(**drawn, label=style.given_name(finder) + unseen.get(finder, "")))
-        [line] = style.draw_lines(lower, distinct, "round", DISTINCT.column, {policy: black})
-        last, number = np.asarray(line.get_xydata())[-1]
+            label = style.given_name(finder) + unseen.get(finder, "")
+            upper.bar(bars.index, bars[finder], bottom=tops[finder] - bars[finder], label=label, **drawn)
+        style.draw_lines(lower, distinct, "round", DISTINCT.column, {policy: black}, label="_")
+        people = distinct[distinct["policy"] == policy].set_index("round")[DISTINCT.column]
+        last = people.index.max()
+        number = people[last]
         style.write_at(lower, f"{number:,.1f} of {subjects:,}", (last, number), (0, 6), ha="right")
         lower.set_ylim(0, 1.25 * distinct[DISTINCT.column].max() or 1)
         style.number_ticks(lower.xaxis, whole=True)
@@ -361,5 +358,5 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
         lines = textwrap.fill(note, int(13 * figure.get_figwidth()))
         figure.suptitle(lines, fontsize=9, x=0.02, ha="left", parse_math=False)
         figure.set_figheight(figure.get_figheight() + 0.17 * (lines.count("\n") + 1))
-    style.legend_below(figure, patches)
+    style.legend_below(figure)
     return figure

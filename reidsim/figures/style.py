@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context, rcParamsDefault
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -28,7 +29,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from reidsim.core.errors import writing
-from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION, Measure
+from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION, Measure, columns_of
 from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import find_kind, kinds_at_hand
@@ -38,8 +39,9 @@ from reidsim.scenarios.registry import DEFAULT_KIND
 CURRENCY = "currency units"
 UNIT = f"{CURRENCY} per record"
 
-# Columns of amounts per record.
-PAYOFFS = [PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column]
+# Measures of amounts per record, and their columns.
+PLAYERS = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
+PAYOFFS = columns_of(PLAYERS)
 # Characters of a policy's name on one line beside a row of panels.
 _NAME_WIDTH = 13
 # Resolution of files, for print.
@@ -209,12 +211,13 @@ def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
     return [name for name in known if name in distinct] + [name for name in distinct if name not in known]
 
 
-def looks(policies: Sequence[str]) -> dict[str, Look]:
-    """Return the style of each name, by name.
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """Return the style of each distinct name, by name, in the order of first appearance.
 
     Known policies have a fixed style. Other names, such as names of adversaries, get the next style of a list, without
-    the fixed styles of known policies in `policies`.
+    the fixed styles of known policies in `names`.
     """
+    policies = [*dict.fromkeys(map(str, names))]
     fixed = {policy: _look(number) for number, policy in enumerate(_fixed_looks())}
     own = {
         name: Look(policy.look.colour, _DASHES[place % len(_DASHES)], policy.look.marker)
@@ -288,38 +291,38 @@ def panels(number: int, columns: int, *, panel: tuple[float, float], sharey: boo
     return figure, every[:number]
 
 
-def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int = 12, **more: Any) -> list[Line2D]:
-    """Draw a line with about `marks` markers; return its legend handle in a list.
+def draw_line(axes: Axes, x: Any, y: Any, look: Look, *, marks: int = 12, **more: Any) -> None:
+    """Draw a line with about `marks` markers.
 
     More markers blur a long line. Markers of fewer than three points are not joined, because two say nothing about the
-    values between them. `label` is its name in the legend; `more` are options of matplotlib's ``plot``, which override
-    the style.
+    values between them. `more` are options of matplotlib's ``plot``, such as the label, which override the style.
     """
     every, joined = max(1, len(x) // marks), len(x) > 2 or more.get("marker", look.marker) is None
     dashes = look.dashes if joined else "none"
     own = {"color": look.colour, "linestyle": dashes, "marker": look.marker, "markevery": every}
-    return axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", "label": label, **more})
+    axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", **more})
 
 
-def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str, Look], **more: Any) -> list[Line2D]:
-    """Draw column `y` over column `x`, with one line per policy.
+def draw_lines(
+    axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str, Look], *, by: str = "policy", **more: Any
+) -> None:
+    """Draw column `y` over column `x`, with one line per policy or other value of the column `by`.
 
-    Return the legend handles of the lines. `rows` has a column ``policy``; `look` has the style of each policy to draw.
+    `look` has the style of each value to draw.
     Earlier lines are wider than later lines on top of them, so that coinciding lines stay visible, and in long lines,
     markers of different lines are at different points. Intervals in the columns that `interval_of` names are drawn as
     error bars. For `more`, see `draw_line`.
     """
-    handles, ends = [], interval_of(y)
+    ends = interval_of(y)
     for number, (policy, own) in enumerate(look.items()):
-        line = rows[rows["policy"] == policy].sort_values(x, kind="stable")
+        line = rows[rows[by] == policy].sort_values(x, kind="stable")
         every = max(1, len(line) // 10)
         apart = {"linewidth": 2.4 - 1.2 * number / len(look), "markevery": (every * number // len(look), every)}
-        handles += draw_line(axes, line[x], line[y], own, policy_name(policy), **{**apart, **more})
+        draw_line(axes, line[x], line[y], own, **{"label": policy_name(policy), **apart, **more})
         if {*ends} <= set(line) and line[ends].notna().any(axis=None):
             spread = (line[ends].sub(line[y], axis=0)).abs().to_numpy().T
             bars: dict[str, Any] = {"fmt": "none", "elinewidth": 0.8, "capsize": 2, "label": _INTERVAL}
             axes.errorbar(line[x], line[y], spread, ecolor=own.colour, **bars)
-    return handles
 
 
 def interval_of(column: str) -> list[str]:
@@ -344,20 +347,12 @@ def means_with_intervals(rows: pd.DataFrame, by: Sequence[str], columns: Sequenc
     return means.reset_index()
 
 
-def draw_steps(axes: Axes, x: Any, y: Any, look: Look, label: str, **more: Any) -> list[Line2D]:
-    """Draw a step function that jumps to `y` at each `x`.
+def draw_steps(axes: Axes, x: Any, y: Any, look: Look, label: str, **more: Any) -> None:
+    """Draw a step function that jumps to `y` at each `x`, named `label` in the legend.
 
-    Return its legend handle, named `label`, in a list. `more` are options of matplotlib's ``step``.
+    `more` are options of matplotlib's ``step``.
     """
-    return axes.step(x, y, **{"where": "post", "color": look.colour, "linestyle": look.dashes, "label": label, **more})
-
-
-def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
-    """Draw the share of values at or below each value, as a step function.
-
-    For the parameters and the result, see `draw_steps`.
-    """
-    return draw_steps(axes, np.sort(values), np.arange(1, len(values) + 1) / len(values), look, label)
+    axes.step(x, y, **{"where": "post", "color": look.colour, "linestyle": look.dashes, "label": label, **more})
 
 
 def range_panels(
@@ -388,8 +383,7 @@ def range_panels(
             axes.plot(ends[2], place, marker="o", markersize=5, color=own.colour, markerfacecolor="white")
         axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
         label_axes(axes, x=label, numbers="x")
-    row[0].set_yticks(range(len(look)), map(policy_name, look), parse_math=False)
-    row[0].set_ylim(len(look) - 0.5, -0.5)
+    name_rows(row[0], map(policy_name, look))
     if any(table["policy"].duplicated().any() for table, _, _ in drawn):
         ends_of = Line2D([], [], color=BLACK, linewidth=1, label=f"smallest to largest of {values}")
         middle: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "label": "quartiles and median"}
@@ -422,6 +416,13 @@ def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "", numbers
 def name_row(axes: Axes, policy: str) -> None:
     """Write the name of a policy on the left of its row of panels, given the first of them."""
     label_axes(axes, y=textwrap.fill(policy_name(policy), _NAME_WIDTH))
+
+
+def name_rows(axes: Axes, names: Iterable[str]) -> None:
+    """Write names at the y axis, from top to bottom, each beside its row of height 1."""
+    rows = list(names)
+    axes.set_yticks(range(len(rows)), rows, parse_math=False)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
 
 
 def number_ticks(*axes: Axis, whole: bool = False) -> None:
@@ -494,12 +495,9 @@ def money_text(value: float) -> str:
     return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")
 
 
-def patches(look: Mapping[str, Look], **more: Any) -> list[Patch]:
-    """Return a coloured patch per policy as legend handles, in the order of `look`.
-
-    `more` are options of matplotlib's ``Patch``.
-    """
-    return [Patch(color=own.colour, label=policy_name(policy), **more) for policy, own in look.items()]
+def patches(look: Mapping[str, Look]) -> list[Patch]:
+    """Return a coloured patch per policy as legend handles, in the order of `look`."""
+    return [Patch(color=own.colour, label=policy_name(policy)) for policy, own in look.items()]
 
 
 def zero_line(axes: Axes) -> None:
@@ -516,22 +514,26 @@ def headline(figure: Figure, text: str, *, fontsize: float = 11) -> None:
         figure.suptitle(sentence(text), fontsize=fontsize, parse_math=False)
 
 
-def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 4) -> None:
+def legend_below(figure: Figure, more: Sequence[Artist] = (), columns: int = 4) -> None:
     """Put one legend for all panels below them, in at most `columns` columns.
 
-    The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
-    or too low for the rows. More than four lines have their names at their ends, right of the last panel of each row.
-    Intervals of `draw_lines` have an entry of their own.
+    The legend has an entry for each label of the artists in all panels, then for the artists in `more`, which replace
+    artists of the same label, and for the intervals of `draw_lines`. It has as many columns as fit into the figure's
+    width. The figure grows if it is too narrow for one column or too low for the rows. More than four lines have their
+    names at their ends, right of the last panel of each row.
     """
     given = _GIVEN.get()
     every = [given] if given else figure.axes
-    lines = [handle for handle in handles if isinstance(handle, Line2D) and handle.axes is not None]
-    if len(lines) > _MOST_ENTRIES:
+    drawn = (axes.get_legend_handles_labels() for axes in every)
+    labelled = {label: artist for pair in drawn for artist, label in zip(*pair, strict=True) if label != _INTERVAL}
+    names = {label for label, artist in labelled.items() if isinstance(artist, Line2D)}
+    if len(names) > _MOST_ENTRIES:
         for axes in {axes.get_position().y0: axes for axes in every if axes.get_lines()}.values():
-            _name_ends(axes, {str(line.get_label()) for line in lines})
-        handles = [handle for handle in handles if handle not in lines]
-    intervals = [bars for axes in every for bars in axes.containers if bars.get_label() == _INTERVAL]
-    handles = [*handles, *intervals[:1]]
+            _name_ends(axes, names)
+        labelled = {label: artist for label, artist in labelled.items() if label not in names}
+    intervals: list[Any] = [bars for axes in every for bars in axes.containers if bars.get_label() == _INTERVAL]
+    labelled |= {str(artist.get_label()): artist for artist in [*more, *intervals[:1]]}
+    handles = list(labelled.values())
     if not handles:
         return
     if given is not None:

@@ -9,24 +9,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from reidsim.core.validation import validated
-from reidsim.core.wording import VERMILION, Measure, columns_of
+from reidsim.core.wording import Measure, columns_of
 from reidsim.figures import style
-from reidsim.figures.maps import colour_bar, draw_cells, signed_colours
-from reidsim.games.outcomes import (
-    ADVERSARY_PAYOFF,
-    GENERALIZATION_INTENSITY,
-    PUBLISHER_PAYOFF,
-    SHARE_ATTACKED,
-)
+from reidsim.figures.maps import parameter_maps
+from reidsim.games.outcomes import GENERALIZATION_INTENSITY, SHARE_ATTACKED
 from reidsim.scenarios.kind import gain_goes_with_loss
 from reidsim.scenarios.schema import SweepSection, rows_along
 
-_PLAYERS = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
 _MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *style.PAYOFFS]
 # Draw a map over two axes if the second has more values than can be distinguished as lines.
 _MOST_LINES = 6
@@ -192,7 +184,7 @@ def _value_words(value: object) -> str:
     return name.partition(".")[0].replace("-", " ") if name.endswith(_FILES) else name
 
 
-def sensitivity_lines(lines: pd.DataFrame, measures: Sequence[Measure] = _PLAYERS) -> Figure:
+def sensitivity_lines(lines: pd.DataFrame, measures: Sequence[Measure] = style.PLAYERS) -> Figure:
     """Draw measures under each policy against one parameter at a time.
 
     The figure of payoffs corresponds to Fig. 11 of Wan et al. 2015.
@@ -221,69 +213,5 @@ def sensitivity_lines(lines: pd.DataFrame, measures: Sequence[Measure] = _PLAYER
             style.scale_axis(axes, "x", np.unique(here["value"]))
             x, y = style.parameter_label(parameter), style.measure_label(measure)
             style.label_axes(axes, title=f"({next(letters, '')})", x=x, y=y, numbers="y")
-    style.legend_below(figure, axes.get_lines())
-    return figure
-
-
-def parameter_maps(
-    maps: pd.DataFrame, case: tuple[float, float] | None = None, *, axes: tuple[str, str], title: str
-) -> Figure:
-    """Draw both players' strategies and payoffs over two parameters (Wan et al. 2015, Fig. 10).
-
-    Parameters
-    ----------
-    maps : DataFrame
-        A full grid, one row per value of both parameters, with a column for each of them, and averages over all
-        records: ``publisher_payoff``, ``adversary_payoff`` (money per record), ``generalization_intensity`` and
-        ``share_attacked``.
-    case : tuple of float, optional
-        Values (y and x) of a case study, marked by a cross; outside the map, only the legend mentions it.
-    axes : tuple of str
-        Columns on the y axis and on the x axis.
-    title : str
-        Title of the figure.
-
-    Returns
-    -------
-    Figure
-        Four maps: generalization intensity, share attacked, publisher's payoff and adversary's payoff. Each axis is
-        logarithmic if its values are spaced by a factor. More generalization and more attacks are darker; a single
-        record is either attacked or not. Payoffs of both signs have colours that are neutral at 0.
-    """
-    y, x = axes
-    figure, grid = style.new_figure(2, 2, panel=(4.4, 3.1), sharex=True, sharey=True)
-    style.headline(figure, title)
-    # Round up to tenths, so that averages far below 1 are distinguishable.
-    darkest = min(1.0, max(0.1, float(np.ceil(10 * maps[GENERALIZATION_INTENSITY.column].max())) / 10))
-    attacks: tuple[Any, ...] = "Oranges", (0.0, 1.0), f"{SHARE_ATTACKED.label} (share)"
-    if is_binary := maps[SHARE_ATTACKED.column].isin([0, 1]).all():
-        attacks = ListedColormap(["white", VERMILION]), (-0.5, 1.5), ""
-    panels: list[tuple[Any, ...]] = [
-        (GENERALIZATION_INTENSITY, "Publisher's strategy", "Greys", (0.0, darkest), GENERALIZATION_INTENSITY.label),
-        (SHARE_ATTACKED, "Adversary's strategy", *attacks),
-        *((measure, measure.label, *signed_colours(maps[measure.column]), style.UNIT) for measure in _PLAYERS),
-    ]
-    for place, letter, (measure, name, *colours, unit) in zip(itertools.chain(*grid), "abcd", panels, strict=True):
-        surface = maps.pivot(index=y, columns=x, values=measure.column)
-        bar = colour_bar(figure, place, draw_cells(place, surface, *colours), unit)
-        if measure is SHARE_ATTACKED and is_binary:
-            bar.set_ticks([0, 1], labels=["not attacked", "attacked"])
-        style.label_axes(
-            place,
-            title=f"({letter}) {name}",
-            x=style.parameter_label(x),
-            y=style.parameter_label(y).replace(" (", "\n("),
-        )
-        place.label_outer()
-        if case is not None:
-            # Black with a white rim is visible on black, white and grey.
-            rim = [withStroke(linewidth=5, foreground="white")]
-            cross: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 9, "markeredgewidth": 2}
-            (left, right), (bottom, upper) = place.get_xlim(), place.get_ylim()
-            outside = "" if left <= case[1] <= right and bottom <= case[0] <= upper else " (outside the map)"
-            amounts = f"V = {style.number_text(case[0])}, L = {style.number_text(case[1])} {style.UNIT}"
-            label = f"Case study: {amounts}{outside}"
-            place.plot(case[1], case[0], **cross, color="black", path_effects=rim, clip_on=bool(outside), label=label)
-    if case is not None:
-        style.legend_below(figure, place.get_lines())
+    style.legend_below(figure)
     return figure

@@ -37,7 +37,7 @@ from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
-from reidsim.figures import runs, studies, sweeps
+from reidsim.figures import maps, runs, studies, sweeps
 from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.releases.hierarchy import read_hierarchy_rows, uncovered
@@ -89,7 +89,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     if isinstance(result, CrossPlayResult):
         if not result.runs.empty:
             payoffs, risks = (result.matrix(measure.column) for measure in (PUBLISHER_PAYOFF, RISK))
-            yield "cross-play", studies.cross_play_maps(payoffs, risks)
+            yield "cross-play", maps.cross_play_maps(payoffs, risks)
     elif isinstance(result, AttributesResult):
         yield "attributes", studies.attribute_shares(result.table, SHOWN)
     elif isinstance(result, SwitchResult):
@@ -307,7 +307,7 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
         is_numeric = all(pd.api.types.is_numeric_dtype(chart[axis]) for axis in ("x", "y"))
         if is_numeric and chart[["x", "y"]].nunique().min() > 1:
             section = result.manifest["content"]["stress"]["map"]
-            yield "policy-map", studies.policy_map(chart, section["x"]["key"], section["y"]["key"])
+            yield "policy-map", maps.policy_map(chart, section["x"]["key"], section["y"]["key"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from layout import misplaced
 
-from reidsim.figures.studies import cross_play_maps
+from reidsim.figures.maps import cross_play_maps
 
 
 def table(values):

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import reidsim
 from reidsim.cli import app
 from reidsim.core.errors import InputError
+from reidsim.figures.maps import parameter_maps
 from reidsim.figures.runs import rounds_by_policy
 from reidsim.figures.style import (
     UNIT,
@@ -27,9 +28,8 @@ from reidsim.figures.style import (
     new_figure,
     policy_name,
 )
-from reidsim.figures.sweeps import parameter_maps, sensitivity_lines
+from reidsim.figures.sweeps import sensitivity_lines
 from reidsim.kinds.dynamic.figures import levels_by_period
-from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures import (
     payoff_difference_curves,
     payoff_difference_scatter,
@@ -140,8 +140,7 @@ def test_a_policy_looks_the_same_in_every_figure() -> None:
     fixed = [name for name, kind in names.items() if looks([name])[name] == looks(list(names))[name]]
     assert {"safe-harbor", "basic", "no-attack", "no-protection", "opt-in", "masking", "k-anonymity"} <= set(fixed)
     for name in ("no-protection", "masking", "opt-in"):
-        own = looks(["basic", name])[name]
-        assert (masking_look(name).colour, masking_look(name).marker) == (own.colour, own.marker)
+        assert looks([name])[name] == looks(["basic", name])[name]
 
 
 def test_a_figure_names_a_policy_by_its_name_in_tables_and_scenarios() -> None:
@@ -183,7 +182,8 @@ def test_names_of_many_lines_are_apart_and_in_the_order_of_the_ends() -> None:
     ends = np.array([0.0, 0.1, 0.11, 0.12, 5.0, 5.01, 9.0, 9.9, 10.0])
     lines = pd.DataFrame({"policy": np.repeat(names, 2), "x": [0, 1] * 9, "y": np.repeat(ends, 2)})
     figure, [[axes]] = new_figure(1, 1, panel=(5.0, 3.0))
-    legend_below(figure, draw_lines(axes, lines, "x", "y", looks(names)))
+    draw_lines(axes, lines, "x", "y", looks(names))
+    legend_below(figure)
     assert not figure.legends
     texts = sorted((text for text in axes.texts if text.get_text()), key=lambda text: text.get_position()[1])
     assert [text.get_text() for text in texts] == names

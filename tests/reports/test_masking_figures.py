@@ -5,6 +5,7 @@ import pandas as pd
 from layout import misplaced
 
 from reidsim.figures import style
+from reidsim.games.outcomes import RISK
 from reidsim.kinds.masking.figures import (
     effectiveness,
     masking_lines,
@@ -12,6 +13,7 @@ from reidsim.kinds.masking.figures import (
     strategy_map,
     usefulness_and_fairness,
 )
+from reidsim.kinds.masking.kind import SUBJECT_PAYOFF
 
 RUNS = pd.DataFrame(
     {
@@ -129,7 +131,7 @@ def test_lines_are_means_of_replications_with_their_confidence_intervals():
     )  # fmt: skip
     # Two replications, two equal ones, or one without an interval; the t quantile has one degree of freedom.
     quantile = np.tan(0.475 * np.pi)
-    for measure, means, errors in (("publisher_payoff", [2, 5, 6], [1, 0]), ("risk", [0.75, 0.5, 0.75], [0.25, 0])):
+    for measure, means, errors in ((SUBJECT_PAYOFF, [2, 5, 6], [1, 0]), (RISK, [0.75, 0.5, 0.75], [0.25, 0])):
         figure = masking_lines(lines, measure)
         assert not misplaced(figure)
         (axes,) = figure.axes
@@ -144,7 +146,7 @@ def test_names_of_lines_that_coincide_stand_apart_beside_their_last_points():
     values = ["1", "2", "3"]
     rows = [(value, policy, place // 3) for place, policy in enumerate(policies) for value in values]
     table = pd.DataFrame(rows, columns=["value", "policy", "publisher_payoff"]).assign(line="cost")
-    figure = masking_lines(pd.concat([table, table.assign(line="loss")]), "publisher_payoff")
+    figure = masking_lines(pd.concat([table, table.assign(line="loss")]), SUBJECT_PAYOFF)
     assert not misplaced(figure)
     first, last = figure.axes
     assert not first.texts
@@ -155,7 +157,7 @@ def test_names_of_lines_that_coincide_stand_apart_beside_their_last_points():
 
 def test_two_points_have_no_line_between_them():
     lines = pd.DataFrame({"line": "cost", "value": ["1", "2"], "policy": "masking", "publisher_payoff": [1.0, 3.0]})
-    (axes,) = masking_lines(lines, "publisher_payoff").axes
+    (axes,) = masking_lines(lines, SUBJECT_PAYOFF).axes
     assert axes.get_lines()[0].get_linestyle() == "None"
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 from layout import misplaced
 
 from reidsim.engine.stress.run import StressResult
-from reidsim.figures.studies import belief_curves, policy_map, regret_ranges, sensitivity_dots, tornado_bars
+from reidsim.figures.maps import policy_map
+from reidsim.figures.studies import belief_curves, regret_ranges, sensitivity_dots, tornado_bars
 from reidsim.games.outcomes import RISK
 from reidsim.reports.python import figures_of
 

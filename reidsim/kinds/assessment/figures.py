@@ -7,21 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reidsim.core.wording import BLACK, GREY, SKY_BLUE, VERMILION
-from reidsim.figures.style import (
-    draw_shares,
-    given_name,
-    label_axes,
-    legend_below,
-    log_ticks,
-    looks,
-    new_figure,
-    percent_ticks,
-    scale_axis,
-    sentence,
-)
+from reidsim.figures import style
 from reidsim.kinds.assessment.kind import EVERYBODY, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.study import WORST_CASE
 from reidsim.scenarios.kind import once_each
@@ -69,17 +59,15 @@ def risk_curves(records: pd.DataFrame) -> Figure:
         One panel per risk, one step function per adversary: the share of persons with at most the risk on the x axis,
         which is logarithmic from 0.0001 to 1.
     """
-    figure, [row] = new_figure(1, len(_RISKS), panel=(2.9, 2.7), sharex=True, sharey=True)
-    look = looks(list(records["knowledge"].unique()))
+    figure, [row] = style.new_figure(1, len(_RISKS), panel=(2.9, 2.7), sharex=True, sharey=True)
     for risk, axes in zip(_RISKS, row, strict=True):
-        for name, theirs in _by(records, "knowledge"):
-            draw_shares(axes, theirs[risk].to_numpy(), look[name], sentence(given_name(name)))
-        label_axes(axes, title=RISKS_OF_PERSONS[risk].label, x="Risk")
+        _draw_shares(axes, records.set_index("knowledge")[risk])
+        style.label_axes(axes, title=RISKS_OF_PERSONS[risk].label, x="Risk")
     row[0].set(xscale="log", xlim=(_LEAST, 1.2), ylim=(0, 1.02))
-    log_ticks(row[0].xaxis, 1 / _LEAST)
-    percent_ticks(row[0].yaxis)
-    label_axes(row[0], y=f"Share of {int(records['records'].iloc[0]):,} persons\nwith at most this risk")
-    legend_below(figure, axes.get_lines())
+    style.log_ticks(row[0].xaxis, 1 / _LEAST)
+    style.percent_ticks(row[0].yaxis)
+    style.label_axes(row[0], y=f"Share of {int(records['records'].iloc[0]):,} persons\nwith at most this risk")
+    style.legend_below(figure)
     return figure
 
 
@@ -101,18 +89,17 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
     """
     reductions = reductions[reductions["risk"] == "marketer"]
     adversaries = list(reductions["knowledge"].unique())
-    figure, grid = new_figure(1, len(adversaries), panel=(4.0, 3.2))
+    figure, grid = style.new_figure(1, len(adversaries), panel=(4.0, 3.2))
     for name, axes in zip(adversaries, grid[0], strict=True):
         rows = reductions[reductions["knowledge"] == name].groupby("records")[["q1", "median", "q3"]].mean()
         sizes = rows.index.to_numpy(dtype=np.float64)
         axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4, label="Median person")
-        axes.vlines(
-            sizes, rows["q1"], rows["q3"], color=SKY_BLUE, linewidth=4, label="First to third quartile", zorder=1
-        )
-        scale_axis(axes, "x", sizes)
-        percent_ticks(axes.yaxis, whole=100)
-        label_axes(axes, title=sentence(given_name(name)), x="Records", y="Reduction of marketer risk")
-    legend_below(figure, axes.get_legend_handles_labels()[0])
+        bars: dict[str, Any] = {"color": SKY_BLUE, "linewidth": 4, "zorder": 1}
+        axes.vlines(sizes, rows["q1"], rows["q3"], label="First to third quartile", **bars)
+        style.scale_axis(axes, "x", sizes)
+        style.percent_ticks(axes.yaxis, whole=100)
+        style.label_axes(axes, title=style.given_name(name), x="Records", y="Reduction of marketer risk")
+    style.legend_below(figure)
     return figure
 
 
@@ -136,15 +123,13 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
         median of a combination is averaged over samples.
     """
     settings = settings[settings["knowledge"] != WORST_CASE]
-    figure, ((axes,),) = new_figure(1, 1, panel=(6.4, 3.6))
-    look = looks(list(settings["knowledge"].unique()))
-    for name, rows in _by(settings, "knowledge"):
-        medians = rows.groupby(["p_m", "p_fm", "p_cu", "p_c"], observed=True)["median"].mean()
-        draw_shares(axes, medians.to_numpy(), look[name], sentence(given_name(name)))
-    label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
-    percent_ticks(axes.xaxis, whole=100)
-    percent_ticks(axes.yaxis)
-    legend_below(figure, axes.get_lines())
+    figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
+    keys = ["knowledge", "p_m", "p_fm", "p_cu", "p_c"]
+    _draw_shares(axes, settings.groupby(keys, sort=False, observed=True)["median"].mean())
+    style.label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
+    style.percent_ticks(axes.xaxis, whole=100)
+    style.percent_ticks(axes.yaxis)
+    style.legend_below(figure)
     return figure
 
 
@@ -171,7 +156,7 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     groups = list(dict.fromkeys(zip(means["attribute"], means["value"], strict=True)))
     position = {group: -number for number, group in enumerate(groups)}
     panel = 3.6, max(2.2, 0.8 + 0.24 * len(groups))
-    figure, grid = new_figure(1, means["knowledge"].nunique(), panel=panel, sharex=True, sharey=True)
+    figure, grid = style.new_figure(1, means["knowledge"].nunique(), panel=panel, sharex=True, sharey=True)
     for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
         y = [position[group] for group in zip(rows["attribute"], rows["value"], strict=True)]
         colours = np.where(rows["percentile_risk"] > rows["threshold"], VERMILION, BLACK)
@@ -179,10 +164,10 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
         axes.hlines(y, rows["low"], rows["high"], colors=colours.tolist(), linewidth=0.8)
         axes.axvline(rows["threshold"].iloc[0], **_accepted(means))
         axes.set_xlim(left=0)
-        label_axes(axes, title=sentence(given_name(name)), x=_risk_label(means), numbers="x")
+        style.label_axes(axes, title=style.given_name(name), x=_risk_label(means), numbers="x")
     labels = [value if attribute == EVERYBODY else f"{attribute}: {value}" for attribute, value in groups]
     grid[0][0].set_yticks(list(position.values()), labels)
-    legend_below(figure, axes.get_lines())
+    style.legend_below(figure)
     return figure
 
 
@@ -207,7 +192,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     }
     # Legends leave out labels that begin with an underscore.
     draws = "9 of 10 draws" if (means["low"] < means["high"]).any() else "_"
-    figure, grid = new_figure(1, means["knowledge"].nunique(), panel=(3.6, 3.2), sharey=True)
+    figure, grid = style.new_figure(1, means["knowledge"].nunique(), panel=(3.6, 3.2), sharey=True)
     for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
         rows = rows.sort_values("records", kind="stable")
         for (attribute, _), line in rows.groupby(["attribute", "value"], sort=False, observed=True):
@@ -215,13 +200,20 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
             axes.plot(line["records"], line["percentile_risk"], **own)
             axes.fill_between(line["records"], *band, color=own["color"], alpha=0.3, linewidth=0, label=draws)
         axes.axhline(rows["threshold"].iloc[0], **_accepted(means))
-        scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
+        style.scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)
         words = _risk_label(means) if axes is grid[0][0] else ""
-        label_axes(axes, title=sentence(given_name(name)), x="People in the cohort", y=words, numbers="y")
-    handles, labels = axes.get_legend_handles_labels()
-    legend_below(figure, list(dict(zip(labels, handles, strict=True)).values()))
+        style.label_axes(axes, title=style.given_name(name), x="People in the cohort", y=words, numbers="y")
+    style.legend_below(figure)
     return figure
+
+
+def _draw_shares(axes: Axes, values: pd.Series[float]) -> None:
+    """Draw, by adversary (index level ``knowledge``), the share of values at or below each value."""
+    by_adversary = {str(name): np.sort(own) for name, own in values.groupby("knowledge", sort=False, observed=True)}
+    for name, look in style.looks(by_adversary).items():
+        own, label = by_adversary[name], style.sentence(style.given_name(name))
+        style.draw_steps(axes, own, np.arange(1, len(own) + 1) / len(own), look, label)
 
 
 def _by(table: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:

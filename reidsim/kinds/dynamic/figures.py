@@ -99,12 +99,12 @@ def sums_so_far(periods: pd.DataFrame, columns: Mapping[str, str]) -> Figure:
     Figure
         One panel per column, with one line per policy over the number of the period.
     """
-    look = style.looks(list(periods["policy"].unique()))
+    look = style.looks(periods["policy"])
     figure, [row] = style.new_figure(1, len(columns), panel=(4.4, 3.4))
     for (column, label), axes in zip(columns.items(), row, strict=True):
         sums = periods.assign(so_far=periods.groupby("policy", observed=True)[column].cumsum())
-        handles = style.draw_lines(axes, sums, "number", "so_far", look)
+        style.draw_lines(axes, sums, "number", "so_far", look)
         style.zero_line(axes)
         style.label_axes(axes, x="Period", y=label, numbers="y")
-    style.legend_below(figure, handles)
+    style.legend_below(figure)
     return figure

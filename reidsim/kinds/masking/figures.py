@@ -12,7 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from reidsim.core.validation import validated
-from reidsim.core.wording import BLACK, GREY, VERMILION
+from reidsim.core.wording import BLACK, GREY, VERMILION, Measure
 from reidsim.figures import style
 from reidsim.games.outcomes import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
@@ -67,7 +67,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
         lines = lines_of_runs(result.runs, validated(SweepSection, content["sweep"], result.name), content)
         for name, measure in _LINE_MEASURES.items() if len(lines) else ():
             if measure.column in lines and lines[measure.column].notna().any():
-                yield name, masking_lines(lines, measure.column)
+                yield name, masking_lines(lines, measure)
 
 
 def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
@@ -96,7 +96,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
         (runs, "utility", "Mean utility"),
         (runs, _PRIVACY, f"Mean {_PRIVACY}"),
     )
-    look = {policy: _look(policy) for policy in style.known_first(runs["policy"], POLICIES)}
+    look = style.looks(style.known_first(runs["policy"], POLICIES))
     figure, row = style.range_panels(panels, look, width=2.9, values="replications" if several else "subjects")
     row[0].axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
     for axes in row[1:]:
@@ -177,7 +177,7 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
         ):
             axes.scatter(x[chosen], y[chosen], s=size, facecolors=face, edgecolors=edge, label=label, zorder=3)
         style.label_axes(axes, x="Confidence of the inference", y=words, numbers="xy")
-    style.legend_below(figure, axes.collections)
+    style.legend_below(figure)
     return figure
 
 
@@ -197,27 +197,25 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     """
     complete = runs.dropna(subset=_FAIRNESS)
     complete = complete.assign(**{_PRIVACY: 1 - complete[RISK.column]})
-    policies = style.known_first(complete["policy"], POLICIES)
-    look = {policy: _look(policy) for policy in policies}
-    drawn = [
-        (complete, measure.column, measure.label) for measure in (USEFULNESS, USEFULNESS_FAIRNESS, PRIVACY_FAIRNESS)
-    ]
-    drawn.insert(2, (complete, _PRIVACY, f"Mean {_PRIVACY}"))
+    look = style.looks(style.known_first(complete["policy"], POLICIES))
+    measures = {USEFULNESS.column: USEFULNESS.label, USEFULNESS_FAIRNESS.column: USEFULNESS_FAIRNESS.label}
+    measures |= {_PRIVACY: f"Mean {_PRIVACY}", PRIVACY_FAIRNESS.column: PRIVACY_FAIRNESS.label}
+    drawn = [(complete, column, label) for column, label in measures.items()]
     figure, row = style.range_panels(drawn, look, width=2.3, values="replications")
     for axes in row:
         axes.set_xlim(-0.03, 1.03)
     return figure
 
 
-def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
+def masking_lines(lines: pd.DataFrame, measure: Measure) -> Figure:
     """Draw a measure along each line of a sweep, by policy, with its spread.
 
     Parameters
     ----------
     lines : DataFrame
         One row per line, value, replication and policy, with columns ``line``, ``value`` (text), ``policy`` and
-        `measure`; see `lines_of_runs`.
-    measure : {"publisher_payoff", "utility", "risk", "usefulness", "usefulness_fairness"}
+        the measure; see `lines_of_runs`.
+    measure : Measure
         Measure to draw; risk is drawn as privacy, 1 - risk.
 
     Returns
@@ -226,15 +224,12 @@ def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
         One panel per line. If all values are numbers, the x axis is numeric; otherwise the values are evenly spaced.
         Points are means over replications, with 95% confidence intervals. Where lines coincide, the lower one is wider.
     """
-    table = lines.dropna(subset=[measure])
-    label = next(shown.label for shown in _LINE_MEASURES.values() if shown.column == measure)
-    if measure == RISK.column:
-        table, label = table.assign(**{measure: 1 - table[measure]}), style.sentence(_PRIVACY)
-    elif measure == SUBJECT_PAYOFF.column:
-        label = f"{label}\n({style.UNIT})"
-    table = style.means_with_intervals(table, ["line", "policy", "value"], [measure])
-    names, policies = list(dict.fromkeys(table["line"])), style.known_first(table["policy"], POLICIES)
-    look = {policy: _look(policy) for policy in policies}
+    column, label = measure.column, style.measure_label(measure)
+    table = lines.dropna(subset=[column])
+    if measure is RISK:
+        table, label = table.assign(**{column: 1 - table[column]}), style.sentence(_PRIVACY)
+    table = style.means_with_intervals(table, ["line", "policy", "value"], [column])
+    names, look = table["line"].unique(), style.looks(style.known_first(table["policy"], POLICIES))
     figure, every = style.panels(len(names), 2, panel=(4.6 if len(names) > 1 else 5.4, 2.9), sharey=True)
     for name, axes in zip(names, every, strict=True):
         here = table[table["line"] == name]
@@ -249,9 +244,9 @@ def masking_lines(lines: pd.DataFrame, measure: str) -> Figure:
             axes.margins(x=0.3)
         here = here.assign(position=here["value"].map(dict(zip(values, positions, strict=True))))
         joined: dict[str, Any] = {} if numeric else {"linestyle": "none"}
-        handles = style.draw_lines(axes, here, "position", measure, look, **joined)
+        style.draw_lines(axes, here, "position", column, look, **joined)
         style.label_axes(axes, x=name, y=label if axes is every[0] else "", numbers="y")
-    style.legend_below(figure, handles)
+    style.legend_below(figure)
     return figure
 
 
@@ -293,11 +288,6 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
 
 def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _look(policy: str) -> style.Look:
-    """Return the colour, marker and dashes (`Look`) of a policy, equal in all figures."""
-    return style.looks([policy])[policy]
 
 
 def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: float) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.scale import SymmetricalLogScale
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.numerics import wilson_interval
@@ -64,24 +63,24 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
     """
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.6, 3.4))
     shares = [0.0, *replies["participation"]]
-    handles = axes.plot(shares, shares, color=GREY, label="as many as have joined")
+    axes.plot(shares, shares, color=GREY, label="as many as have joined")
     if not replies["would_join"].equals(replies["selfish"]):
-        handles += axes.plot(
+        axes.plot(
             replies["participation"], replies["selfish"], color=ORANGE, linestyle="--", label="without concern for kin"
         )
-    handles += axes.plot(replies["participation"], replies["would_join"], color=BLUE, label="would join")
+    axes.plot(replies["participation"], replies["would_join"], color=BLUE, label="would join")
     # A linear scale between 0 % and the smallest computed share gives 0 % a place on the axis.
     least = float(replies.loc[replies["participation"] > 0, "participation"].min())
     at = equilibria["participation"].to_numpy(dtype=np.float64)
-    handles += axes.plot(at, at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium")
+    axes.plot(at, at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium")
     decades = 10.0 ** np.arange(np.ceil(np.log10(least) - 1e-9), 1)
     for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
         axes.set(**{f"{name}scale": SymmetricalLogScale(axis, linthresh=least), f"{name}lim": (0.0, 1.0)})
+        style.percent_ticks(axis)
         axis.set_major_locator(FixedLocator([0.0, *decades]))
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
     style.label_axes(axes, title="Best replies", x="Share of people in the database", y="Share who would join")
-    style.legend_below(figure, handles, columns=2)
+    style.legend_below(figure, columns=2)
     return figure
 
 
@@ -108,7 +107,8 @@ def equilibria_found(equilibria: pd.DataFrame) -> Figure:
         offset, side = ((-6, 0), "right") if payoff < 0 else ((6, 0), "left")
         style.write_at(axes, style.money_text(payoff), (payoff, row), offset, ha=side, va="center")
     axes.margins(x=0.15)
-    _name_rows(axes, equilibria["participation"])
+    style.name_rows(axes, map(_equilibrium_name, equilibria["participation"]))
+    axes.tick_params(axis="y", length=0)
     style.label_axes(axes, x=f"Person's payoff ({style.UNIT})", numbers="x")
     return figure
 
@@ -134,27 +134,25 @@ def survival_of_losses(survival: pd.DataFrame, draws: int) -> Figure:
     losses = sorted(survival["lost"].unique())
     apart = 0.7 / len(losses)
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 0.6 + (0.1 + 0.16 * len(losses)) * len(participation)))
-    for place, (lost, look) in enumerate(zip(losses, style.looks(list(map(str, losses))).values(), strict=True)):
+    for place, (lost, look) in enumerate(zip(losses, style.looks(map(str, losses)).values(), strict=True)):
         rows = survival[survival["lost"] == lost].set_index("equilibrium").loc[participation.index]
         at = np.arange(len(rows)) + (place - (len(losses) - 1) / 2) * apart
         random = rows["participation"].to_numpy() > 0 if draws else np.zeros(len(rows), dtype=bool)
         for row, share in zip(at[random], rows["returned"][random], strict=True):
             axes.plot(wilson_interval(share, draws), [row, row], color=look.colour, linewidth=1)
         label = f"{100 * lost:g}% drop out"
-        style.draw_line(axes, rows["returned"], at, look, label, marks=len(rows), linestyle="none")
+        style.draw_line(axes, rows["returned"], at, look, label=label, marks=len(rows), linestyle="none")
     axes.set_xlim(-0.03, 1.03)
     if draws:
         style.percent_ticks(axes.xaxis)
         style.label_axes(axes, x=f"Share of {draws} draws that recover, with 95% interval")
     else:
         axes.set_xticks([0, 1], ["does not recover", "recovers"])
-    _name_rows(axes, participation)
-    style.legend_below(figure, [line for line in axes.get_lines() if line.get_marker() != "None"])
+    style.name_rows(axes, map(_equilibrium_name, participation))
+    axes.tick_params(axis="y", length=0)
+    style.legend_below(figure)
     return figure
 
 
-def _name_rows(axes: Axes, participation: pd.Series[float]) -> None:
-    """Name rows, from top to bottom, by the participation at their equilibrium."""
-    axes.set_yticks(range(len(participation)), [f"{100 * share:.4g}% join" for share in participation])
-    axes.set_ylim(len(participation) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
+def _equilibrium_name(participation: float) -> str:
+    return f"{100 * participation:.4g}% join"

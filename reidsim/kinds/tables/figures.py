@@ -182,7 +182,7 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
         One row of panels per game (basic, No-Attack) that occurs, one panel per planned risk; policies with a fixed
         rule are in every panel.
     """
-    parameter, letters, handles = str(curves["parameter"].iloc[0]), iter(ascii_lowercase), dict[str, Line2D]()
+    parameter, letters = str(curves["parameter"].iloc[0]), iter(ascii_lowercase)
     curves = curves[curves["parameter"] == parameter].sort_values("value")
     of_rule = curves["policy"].map(lambda policy: policy_named(policy).is_rule)
     of_game = curves["policy"].map(lambda policy: policy_named(policy).forbids_attacks)
@@ -195,12 +195,12 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
             here = curves[(of_game == game) & (curves["risk"] == risk) | of_rule]
             for policy, points in here.groupby("policy", sort=False, observed=True):
                 name, x, y = _METHODS.get(str(policy), str(policy)), points["value"], points["relative_payout"]
-                (handles[name],) = style.draw_line(axes, x, y, look[name], name, marks=8)
+                style.draw_line(axes, x, y, look[name], label=name, marks=8)
             style.percent_ticks(axes.yaxis)
             title = f"({next(letters)}) {'No-attack' if game else 'Basic'} game{_PLANNED_WITH.get(risk, '')}"
             style.label_axes(axes, title=title, x=style.parameter_label(parameter), numbers="x")
         style.label_axes(row[0], y="Publisher's payout\n(share of the best case)")
-    style.legend_below(figure, list(handles.values()))
+    style.legend_below(figure)
     return figure
 
 
@@ -223,7 +223,7 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
     """
     runs = runtimes.assign(milliseconds=1000 * runtimes["seconds"]).groupby(["policy", "pruned"], observed=True)
     rows = ("milliseconds", "Run time (ms)", 3), ("nodes_evaluated", "Nodes evaluated", 2)
-    look, handles = style.looks(_RUNTIME_LINES), dict[str, Line2D]()
+    look = style.looks(_RUNTIME_LINES)
     figure, grid = style.new_figure(2, 2, panel=(4.2, 2.4), sharex=True, sharey="row")
     for row, (column, label, number) in zip(grid, rows, strict=True):
         for axes, (title, lines) in zip(row, _RUNTIME_PANELS, strict=True):
@@ -234,11 +234,11 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
                     around = np.abs([middle - by_loss.min(), by_loss.max() - middle])
                     own: dict[str, Any] = {"color": look[name].colour, "capsize": 2, "elinewidth": 0.8}
                     axes.errorbar(middle.index, middle, around, fmt="none", **own)
-                    (handles[name],) = style.draw_line(axes, middle.index, middle, look[name], name, clip_on=False)
+                    style.draw_line(axes, middle.index, middle, look[name], label=name, clip_on=False)
             heading, x = (title, "") if row is grid[0] else ("", style.parameter_label("loss"))
             style.label_axes(axes, title=heading, x=x, y=label if axes is row[0] else "", numbers="xy")
         row[0].set_ylim(bottom=0)
-    style.legend_below(figure, list(handles.values()))
+    style.legend_below(figure)
     return figure
 
 
@@ -261,18 +261,17 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     """
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.4))
     ring: dict[str, Any] = {"color": BLACK, "markersize": 12, "markerfacecolor": "none"}
-    handles = []
     for policy, look in style.ordered_looks(front["policy"]).items():
         nodes = front[front["policy"] == policy].sort_values("share_attacked")
         points: dict[str, Any] = {"marker": look.marker, "markersize": 5, "markerfacecolor": "white"}
         shown = nodes["share_attacked"], nodes["relative_payout"]
-        handles += style.draw_steps(axes, *shown, look, style.policy_name(policy), linewidth=0.8, **points)
+        style.draw_steps(axes, *shown, look, style.policy_name(policy), linewidth=0.8, **points)
         picked = nodes[nodes["node"].isin(chosen.loc[chosen["policy"] == policy, "node"])]
         axes.plot(picked["share_attacked"], picked["relative_payout"], "o", **ring)
     style.percent_ticks(axes.xaxis, axes.yaxis)
     axes.margins(0.08, 0.12)
     style.label_axes(axes, x=SHARE_ATTACKED.label, y="Payout planned\n(share of the best case)")
-    style.legend_below(figure, [*handles, _marker("o", "Chosen", **ring)])
+    style.legend_below(figure, [_marker("o", "Chosen", **ring)])
     return figure
 
 
@@ -300,11 +299,10 @@ def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) 
     _, differences = _compared(records, reference)
     figure, grid = style.new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for (measure, player), axes, letter in zip(_SIDES, grid[0], "ab", strict=True):
-        for policy, look in style.looks(list(differences)).items():
+        for policy, look in style.looks(differences).items():
             values = np.sort(differences[policy][measure.column].to_numpy())
             shares = (np.arange(len(values)) + 0.5) / len(values)
             style.draw_steps(axes, values, shares, look, style.policy_name(policy))
-        handles = list(axes.get_lines())
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
         x = f"{measure.label} minus that under {style.policy_name(reference)}\n({style.UNIT})"
         style.label_axes(axes, title=f"({letter}) {player}", x=x, numbers="x")
@@ -314,7 +312,7 @@ def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) 
     grid[0][0].yaxis.set_minor_locator(NullLocator())
     style.write_out(grid[0][0].yaxis)
     style.label_axes(grid[0][0], y="Share of records at or below")
-    style.legend_below(figure, handles)
+    style.legend_below(figure)
     return figure
 
 
@@ -338,7 +336,7 @@ def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE)
     """
     (payoffs, differences), letters = _compared(records, reference), iter(ascii_lowercase)
     figure, grid = style.new_figure(len(differences), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
-    for (policy, look), row in zip(style.looks(list(differences)).items(), grid, strict=True):
+    for (policy, look), row in zip(style.looks(differences).items(), grid, strict=True):
         for (measure, player), axes in zip(_SIDES, row, strict=True):
             x, y = payoffs[measure.column], differences[policy][measure.column]
             axes.scatter(x, y, color=look.colour, s=7, alpha=0.3, linewidths=0, rasterized=True)
@@ -387,18 +385,18 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
         strategies that the adversary attacks, hollow circles the others. A ring with name and payoff marks the
         publisher's best strategy (the first, if several are equally good).
     """
-    n, best, handles = len(strategies), int(np.argmax(strategies["publisher_payoff"])), list[Any]()
+    n, best = len(strategies), int(np.argmax(strategies["publisher_payoff"]))
     figure, grid = style.new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
     style.headline(figure, f"Record ({strategies['record'].iloc[0]})")
     ring: dict[str, Any] = {"marker": "o", "markersize": 11, "markeredgewidth": 1.6, "markerfacecolor": "none"}
     for (measure, player), (axes,), letter in zip(_SIDES, grid, "ab", strict=True):
-        payoffs, handles = strategies[measure.column].to_numpy(), []
+        payoffs = strategies[measure.column].to_numpy()
         axes.axvline(best, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
         for attacked, label, marker in _REPLIES:
             rows = np.flatnonzero(strategies["attacked"] == attacked)
-            handles += axes.plot(rows, payoffs[rows], linestyle="none", markersize=4, label=label, **marker)
+            axes.plot(rows, payoffs[rows], linestyle="none", markersize=4, label=label, **marker)
         label = "Publisher's best strategy"
-        handles += axes.plot(best, payoffs[best], linestyle="none", color=BLACK, label=label, **ring)
+        axes.plot(best, payoffs[best], linestyle="none", color=BLACK, label=label, **ring)
         style.zero_line(axes)
         style.label_axes(axes, title=f"({letter}) {player}", y=f"{measure.label}\n({style.UNIT})", numbers="y")
     (top,), (bottom,) = grid
@@ -410,7 +408,7 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": side, "va": "top", "parse_math": False}
     style.write_at(top, text, (best, 1.0), (offset, -2), **place)
     style.label_axes(bottom, x="Strategy (position in lattice order; 0 generalizes nothing)", numbers="x")
-    style.legend_below(figure, handles)
+    style.legend_below(figure)
     return figure
 
 
@@ -441,7 +439,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
     for row, (column, label) in zip(grid, rows, strict=True):
         for parameter, axes in zip(parameters, row, strict=True):
             here = deviations[deviations["parameter"] == parameter].sort_values("value")
-            style.draw_line(axes, here["value"], here[column], style.Look(BLUE, "-", "o"), "", clip_on=False)
+            style.draw_line(axes, here["value"], here[column], style.Look(BLUE, "-", "o"), clip_on=False)
             style.scale_axis(axes, "x", np.unique(here["value"]))
             style.label_axes(axes, x=style.parameter_label(parameter) if row is grid[1] else "", numbers="y")
         style.label_axes(row[0], y=label)
@@ -483,7 +481,7 @@ def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
     steps = "default" if column == "value" else "steps-mid"
     lines = {str(name) if len(planned) > 1 else "Planned attack": rows for name, rows in planned} | bases
     table = pd.concat([rows.assign(policy=name) for name, rows in lines.items()])
-    handles = style.draw_lines(axes, table, "group_size", column, style.looks([*lines]), drawstyle=steps)
+    style.draw_lines(axes, table, "group_size", column, style.looks(lines), drawstyle=steps)
     sizes = np.unique(attacks["group_size"])
     style.scale_axis(axes, "x", sizes)
     if axes.get_xscale() == "linear":
@@ -494,8 +492,8 @@ def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
         axes.set_ylim(axes.get_ylim())
         # A straight line is curved on a logarithmic axis, which needs many points.
         sizes = np.linspace(sizes[0], min(sizes[-1], axes.get_ylim()[1]), 500)
-        handles += axes.plot(sizes, sizes, color=GREY, linewidth=0.8, zorder=0.6, label="Everybody in the group")
-    style.legend_below(figure, handles, columns=3)
+        axes.plot(sizes, sizes, color=GREY, linewidth=0.8, zorder=0.6, label="Everybody in the group")
+    style.legend_below(figure, columns=3)
     return figure
 
 
@@ -573,11 +571,11 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         is logarithmic if the values grow by a factor, the y axis if thresholds span more than two decades.
     """
     parameters = style.known_first(thresholds["parameter"], _PARAMETER_LABELS)
-    look, several = style.looks(list(dict.fromkeys(thresholds["setting"]))), len(parameters) > 1
+    look, several = style.looks(thresholds["setting"]), len(parameters) > 1
     figure, panels = style.panels(len(parameters), 2, panel=(4.4 if several else 5.6, 2.9))
     for parameter, axes, letter in zip(parameters, panels, ascii_lowercase, strict=False):
         here = thresholds[thresholds["parameter"] == parameter]
-        handles = style.draw_lines(axes, here.assign(policy=here["setting"]), "value", "threshold", look)
+        style.draw_lines(axes, here, "value", "threshold", look, by="setting")
         style.scale_axis(axes, "x", np.unique(here["value"]))
         known = here["threshold"].dropna().to_numpy()
         _count_axis(axes, known)
@@ -586,20 +584,15 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         # Markers of later settings are smaller, so that they fit inside earlier ones.
         sizes = dict(zip(look, range(5 + 4 * len(look), 5, -4), strict=True))
         for value, setting in here.loc[here["threshold"].isna(), ["value", "setting"]].itertuples(index=False):
-            edge: dict[str, Any] = {
-                "transform": axes.get_xaxis_transform(),
-                "clip_on": False,
-                "markerfacecolor": "none",
-            }
-            axes.plot(value, 1, look[setting].marker, color=look[setting].colour, markersize=sizes[setting], **edge)
+            own, upper = look[setting], axes.get_xaxis_transform()
+            size: dict[str, Any] = {"markersize": sizes[setting], "clip_on": False}
+            axes.plot(value, 1, own.marker, color=own.colour, markerfacecolor="none", transform=upper, **size)
         # The padding keeps the title clear of markers on the upper edge.
         axes.set_title(f"({letter})" if several else "", fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
         style.label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
-    if thresholds["threshold"].isna().any():
-        label = "Marker on the upper edge: every size attacked"
-        handles.append(_marker(r"$\uparrow$", label, color=BLACK, markersize=8))
-    style.legend_below(figure, handles, columns=3)
+    at_edge = _marker(r"$\uparrow$", "Marker on the upper edge: every size attacked", color=BLACK, markersize=8)
+    style.legend_below(figure, [at_edge] if thresholds["threshold"].isna().any() else (), columns=3)
     return figure
 
 
