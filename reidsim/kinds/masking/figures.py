@@ -29,7 +29,7 @@ _LINE_MEASURES = {
     "lines-usefulness": USEFULNESS,
     "lines-fairness": USEFULNESS_FAIRNESS,
 }
-_ATTACKED, _BAR, _GRID = "#F6D5C3", "#4D4D4D", "#E6E6E6"
+_ATTACKED, _BAR = "#F6D5C3", "#4D4D4D"
 # Cells of a map: released by subjects who are not attacked or attacked, at an intermediate level, and masked.
 _COLOURS = ("white", _ATTACKED, "#8C8C8C", BLACK)
 # Height of the panel above a map, inches.

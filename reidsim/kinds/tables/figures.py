@@ -398,7 +398,7 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
         label = "Publisher's best strategy"
         axes.plot(best, payoffs[best], linestyle="none", color=BLACK, label=label, **ring)
         style.zero_line(axes)
-        style.label_axes(axes, title=f"({letter}) {player}", y=f"{measure.label}\n({style.UNIT})", numbers="y")
+        style.label_axes(axes, title=f"({letter}) {player}", y=style.measure_label(measure), numbers="y")
     (top,), (bottom,) = grid
     low, high = top.get_ylim()
     # Add a strip above all points for the text, which is on the wider side of the line.
