@@ -51,7 +51,7 @@ _PLANNED_WITH = {
 # Title of a column of panels, and the policy and pruning of each of its lines.
 _RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = (
     ("Basic game", (("basic", True), ("basic", False), ("record-level", True))),
-    ("No-Attack game", (("no-attack", True), ("no-attack", False), ("record-level-no-attack", True))),
+    ("No-attack game", (("no-attack", True), ("no-attack", False), ("record-level-no-attack", True))),
 )
 _RUNTIME_LINES = ("full-domain, with pruning", "full-domain, every node", "record-level")
 _DEVIATION = ["publisher_payoff_difference", "share_optimal"]
