@@ -27,6 +27,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.transforms import Bbox
 
 from reidsim.core.errors import writing
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION, Measure, columns_of
@@ -251,6 +252,29 @@ def drawing_into(axes: Axes) -> Iterator[None]:
         _GIVEN.reset(before)
 
 
+class Layout(ConstrainedLayoutEngine):
+    """Constrained layout with rounded positions.
+
+    The solver adds in the order of memory addresses, so that the last digits of positions differ between processes.
+    """
+
+    def execute(self, fig: Any) -> None:
+        """Arrange the axes of a figure; see `ConstrainedLayoutEngine`."""
+        super().execute(fig)
+        for part in fig.subfigs:
+            part.bbox_relative.set_points(_rounded(part.bbox_relative))
+        for axes in fig.axes:
+            axes.set_position(Bbox(_rounded(axes.get_position(original=True))), which="original")
+            # Otherwise, later layouts would leave the axes where they are.
+            axes.set_in_layout(True)
+
+
+def _rounded(box: Any) -> Floats:
+    """Return the corners of a box to a millionth of the figure; zeros are positive."""
+    corners: Floats = np.round(box.get_points(), 6) + 0.0
+    return corners
+
+
 def new_figure(
     rows: int,
     columns: int,
@@ -268,7 +292,7 @@ def new_figure(
         own: Any = given.figure
         return own, [[given]]
     # Add height for the figure's legend and title.
-    engine = ConstrainedLayoutEngine(hspace=0.06, wspace=0.04)
+    engine = Layout(hspace=0.06, wspace=0.04)
     figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.6), layout=engine, facecolor="white")
     grid: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey).tolist()
     for axes in (axes for row in grid for axes in row):

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from reidsim.core.validation import validated
 from reidsim.core.wording import BLACK, GREY, VERMILION, Measure
@@ -128,7 +127,7 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str]) -> Figure:
     attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
     columns = min(2, len(policies))
     rows, height = -(-len(policies) // columns), max(1.2, len(attributes) * 0.165)
-    layout = ConstrainedLayoutEngine(h_pad=0.03, hspace=0)
+    layout = style.Layout(h_pad=0.03, hspace=0)
     figure = Figure(figsize=(columns * 5.6, rows * (height + _ABOVE + 0.9)), layout=layout, facecolor="white")
     parts = figure.subfigures(rows, columns, squeeze=False).ravel()
     for letter, part, policy in zip("abcdefghij", parts, policies, strict=False):
