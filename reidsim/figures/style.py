@@ -26,6 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
@@ -332,10 +333,9 @@ def draw_lines(
 ) -> None:
     """Draw column `y` over column `x`, with one line per policy or other value of the column `by`.
 
-    `look` has the style of each value to draw.
-    Earlier lines are wider than later lines on top of them, so that coinciding lines stay visible, and in long lines,
-    markers of different lines are at different points. Intervals in the columns that `interval_of` names are drawn as
-    error bars. For `more`, see `draw_line`.
+    `look` has the style of each value to draw. Earlier lines are wider than later lines on top of them, so that
+    coinciding lines stay visible, and in long lines, markers of different lines are at different points. Intervals in
+    the columns that `interval_of` names are drawn as error bars. For `more`, see `draw_line`.
     """
     ends = interval_of(y)
     for number, (policy, own) in enumerate(look.items()):
@@ -617,6 +617,13 @@ FORMATS: dict[str, dict[str, None]] = {
     ".svg": {"Creator": None, "Date": None},
     ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
+
+
+def name_unit(figure: Figure, unit: str) -> Figure:
+    """Replace records by the unit of a scenario, such as ``"person"``, in the labels of a figure; return the figure."""
+    for text in figure.findobj(Text):
+        text.set_text(text.get_text().replace("per record", f"per {unit}"))
+    return figure
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:

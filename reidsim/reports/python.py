@@ -38,7 +38,7 @@ from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.figures import maps, runs, studies, sweeps
-from reidsim.figures.style import FORMATS, drawing_into, own_settings, policy_name, save_figure
+from reidsim.figures.style import FORMATS, drawing_into, name_unit, own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.releases.hierarchy import read_hierarchy_rows, uncovered
 from reidsim.reports.description import Explanation, FileDescription
@@ -49,7 +49,7 @@ from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept, numbered, peo
 from reidsim.reports.study_tables import SHOWN, description_tables, stress_tables
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
-from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
+from reidsim.scenarios.kind import AnalysisTables, Progress, counted_units, key_columns, kind_of_content
 from reidsim.scenarios.scenario import InMemory, anchored
 
 _RESULTS = (
@@ -86,6 +86,12 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     The main figures come first. The figures depend on the type of the result, such as payoffs by policy for a run;
     other types have none.
     """
+    unit, _ = counted_units(result.manifest.get("content", {}))
+    return ((name, name_unit(figure, unit)) for name, figure in _figures_by_record(result))
+
+
+def _figures_by_record(result: Result) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures of `figures_of`, with labels in which records are the unit."""
     if isinstance(result, CrossPlayResult):
         if not result.runs.empty:
             payoffs, risks = (result.matrix(measure.column) for measure in (PUBLISHER_PAYOFF, RISK))
@@ -180,7 +186,8 @@ def _drawable(result: Result) -> Iterator[tuple[str, Figure]]:
     if first is not None:
         yield first
     elif isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs):
-        yield "payoffs", runs.payoffs_by_policy(result.runs, result.measures, by=result.by)
+        drawn = runs.payoffs_by_policy(result.runs, result.measures, by=result.by)
+        yield "payoffs", name_unit(drawn, counted_units(result.manifest.get("content", {}))[0])
     yield from figures
 
 

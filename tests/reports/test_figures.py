@@ -369,3 +369,14 @@ def test_search_deviation_draws_the_table_in_order_of_the_parameter() -> None:
     for _, rows in table.sort_values("value").groupby("parameter"):
         for column in ("publisher_payoff_difference", "share_optimal"):
             assert rows[["value", column]].to_numpy().tolist() in drawn
+
+
+@pytest.mark.parametrize(("person", "unit"), [(None, "record"), ("patient", "person")])
+def test_amounts_are_per_unit_of_the_scenario(tmp_path, person, unit):
+    table = pd.DataFrame({"patient": [1, 1, 2, 3], "age": [30, 31, 50, 52]})
+    scenario = reidsim.Scenario.from_frames(
+        table, hierarchies={"age": reidsim.intervals(5)}, economics={"benefit": 100, "loss": 60, "cost": 16}
+    )
+    changes = {} if person is None else {"release.person": person}
+    figure = scenario.with_(changes).run().plot("payoffs")
+    assert {axes.get_xlabel() for axes in figure.axes} == {f"Currency units per {unit}"}

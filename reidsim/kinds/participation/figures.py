@@ -109,7 +109,7 @@ def equilibria_found(equilibria: pd.DataFrame) -> Figure:
     axes.margins(x=0.15)
     style.name_rows(axes, map(_equilibrium_name, equilibria["participation"]))
     axes.tick_params(axis="y", length=0)
-    style.label_axes(axes, x=f"Person's payoff ({style.UNIT})", numbers="x")
+    style.label_axes(axes, x=f"Person's payoff ({style.CURRENCY})", numbers="x")
     return figure
 
 

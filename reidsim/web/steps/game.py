@@ -22,6 +22,7 @@ from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.comparison import SUCCESS, compare_columns, compare_record, compare_values, draw_values
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
+from reidsim.scenarios.kind import counted_units
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web.parts import Panel, html, language, policy_name, text
 from reidsim.web.session import Session
@@ -146,8 +147,9 @@ def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) ->
     def draw() -> Iterator[tuple[Figure, str]]:
         if result is None:
             return
+        unit, _ = counted_units(result.manifest["content"])
         for name, figure in figures_by_policy(result):
-            yield figure, panel.t(name)
+            yield style.name_unit(figure, unit), panel.t(name)
         if with_rounds and (rounds := _rounds(result)) is not None:
             yield rounds_by_policy(rounds), panel.t("rounds_played", rounds=rounds["round"].max())
 
