@@ -380,3 +380,10 @@ def test_amounts_are_per_unit_of_the_scenario(tmp_path, person, unit):
     changes = {} if person is None else {"release.person": person}
     figure = scenario.with_(changes).run().plot("payoffs")
     assert {axes.get_xlabel() for axes in figure.axes} == {f"Currency units per {unit}"}
+
+
+def test_positions_have_no_digits_that_differ_between_processes(tmp_path):
+    figure, [row] = new_figure(1, 3, panel=(3.1, 2.3))
+    figure.savefig(tmp_path / "panels.png")
+    corners = np.array([axes.get_position(original=True).get_points() for axes in row])
+    np.testing.assert_array_equal(corners, np.round(corners, 6))
