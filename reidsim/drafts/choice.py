@@ -543,8 +543,11 @@ def choose(
 
 def _n_distinct(frame: pd.DataFrame) -> int:
     """Return the number of distinct rows, which are counted in parts, so that the memory depends on this number."""
-    columns = [frame[name].array for name in frame]
-    codes = [each.codes if isinstance(each, pd.Categorical) else pd.factorize(each)[0] for each in columns]
+    columns = [column for _, column in frame.items()]
+    codes = [
+        column.cat.codes.to_numpy() if isinstance(column.dtype, pd.CategoricalDtype) else pd.factorize(column)[0]
+        for column in columns
+    ]
     distinct = DistinctRows(len(codes))
     while distinct.n_rows < len(frame):
         part = slice(distinct.n_rows, distinct.n_rows + distinct.at_once)
