@@ -213,3 +213,9 @@ def test_values_nested_too_deeply_are_refused(wrap):
     ):
         with pytest.raises(reidsim.InputError, match="nested too deep"):
             refused()
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_a_single_run_refuses_an_executor_that_would_be_ignored(executor):
+    with pytest.raises(reidsim.InputError, match=f"the scenario is a single run; found '{executor}'"):
+        reidsim.Scenario.load("wan2015").run(executor=executor)

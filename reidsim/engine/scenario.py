@@ -29,6 +29,7 @@ from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loade
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
+from reidsim.engine.batch.design import is_batch
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
 from reidsim.engine.score import ScoreOptions, ScoreResult, score_loaded
@@ -317,7 +318,9 @@ class Scenario(BaseScenario[Any]):
         return describe(self)
 
     @scenario_method
-    def run(self, *, progress: Progress | None = None) -> RunResult:
+    def run(
+        self, *, executor: str = "auto", scheduler: str | None = None, progress: Progress | None = None
+    ) -> RunResult:
         """Play the policies against the adversary.
 
         Strategies are chosen under the publisher's beliefs; payoffs are computed with the true parameters. A scenario
@@ -325,6 +328,8 @@ class Scenario(BaseScenario[Any]):
 
         Parameters
         ----------
+        executor, scheduler
+            As in `batch`. For a single run only ``"dask"``, whose workers read the files of one large table.
         progress : callable, optional
             Callback with three arguments: current activity, amount done and total amount.
 
@@ -335,9 +340,14 @@ class Scenario(BaseScenario[Any]):
         Raises
         ------
         InputError
-            If a file, adversary or policy that the scenario names cannot be used.
+            If a file, adversary, policy or executor cannot be used.
         """
-        result = run_loaded(self, executor=self._executor(None), progress=progress)
+        used = self._executor(executor, scheduler=scheduler)
+        reads_files = executor == "dask" and self.scenario.counts_records
+        if executor != "auto" and not (reads_files or is_batch(self.scenario)):
+            expected = "a sweep or uncertainty in the scenario, or method batch"
+            raise InputError("the scenario is a single run", source=self.path, found=executor, expected=expected)
+        result = run_loaded(self, executor=used, progress=progress)
         return replace(result, held=self)
 
     @scenario_method

@@ -109,6 +109,9 @@ def test_one_table_is_read_by_two_workers_and_gives_the_same_bytes(scheduler, tm
     assert here.keys() == there.keys() >= {"records.parquet", "runs.parquet"}
     for name in here:
         assert here[name].read_bytes() == there[name].read_bytes()
+    run = reidsim.Scenario.load("draft/people.toml").run(executor="dask", scheduler=scheduler)
+    run.save("python")
+    assert Path("python", "records.parquet").read_bytes() == there["records.parquet"].read_bytes()
     first, second = (json.loads(Path(output, "manifest.json").read_text()) for output in ("here", "there"))
     assert {key for key in first if first[key] != second[key]} <= {"timings_seconds"}
 
