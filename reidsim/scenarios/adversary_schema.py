@@ -32,7 +32,7 @@ from reidsim.core.errors import InputError, refuse_first, require_among, require
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
 from reidsim.linkage.people import GainsFrom
-from reidsim.scenarios.registry import PartName
+from reidsim.scenarios.registry import PartName, with_each_k
 from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text, distinct, with_key
 
 Risk = Literal["prosecutor", "journalist", "sample"]
@@ -609,39 +609,26 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: Agents
         refuse_first((lacking, "adversary without a prior", where, lacking, "a prior for all adversaries or for none"))
 
 
-class DecisionSection(Section):
+class PoliciesSection(Section):
     """Policies of a decision maker, and their parameters.
-
-    Attributes
-    ----------
-    parameters
-        parameters of policies of your own, by the name of the policy
-    """
-
-    parameters: dict[str, dict[str, Any]] = Field(default={})
-
-
-class PoliciesSection(DecisionSection):
-    """The publisher's policies.
 
     Attributes
     ----------
     policies
         policies to compare, each named once
+    parameters
+        parameters of policies of your own, by the name of the policy
     """
 
-    policies: Annotated[tuple[str, ...], Field(min_length=1)]
+    policies: tuple[str, ...] = Field(min_length=1)
+    parameters: dict[str, dict[str, Any]] = Field(default={})
 
-    def require_policies(self) -> None:
-        """Check that at least one policy is listed, and no policy twice.
-
-        Raises
-        ------
-        InputError
-            If no policy is listed, or a policy is repeated; the message names the repeated policy.
-        """
-        self.unless((not self.policies, "the list is empty", "policies", "at least one policy", []))
+    @model_validator(mode="after")
+    def _each_policy_once(self) -> Self:
+        # Each k makes a separate policy with its own name, in all results.
+        object.__setattr__(self, "policies", with_each_k(self.policies, getattr(self, "k", 1)))
         require_distinct("policy given twice", self.policies, where="policies")
+        return self
 
 
 class PublisherScenario(ScenarioHead):

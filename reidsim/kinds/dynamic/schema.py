@@ -275,9 +275,7 @@ class DynamicPublisherSection(PoliciesSection):
         the first of them
     """
 
-    policies: tuple[PolicyName, ...] = Field(
-        default=("no-protection", "basic", "no-attack"), json_schema_extra={"minItems": 1}
-    )
+    policies: tuple[PolicyName, ...] = Field(default=("no-protection", "basic", "no-attack"), min_length=1)
     fixed: Annotated[dict[str, Annotated[int, Field(ge=0)]], with_policy(FIXED)] = Field(default={})
     k: Count = 11
     threshold: Share = 0.01
@@ -287,10 +285,8 @@ class DynamicPublisherSection(PoliciesSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> DynamicPublisherSection:
-        self.require_policies()
         missing, expected = "levels of policy 'fixed' are missing", "a level of at least one attribute"
-        refuse_first((FIXED in self.policies and not self.fixed, missing, "fixed", None, expected))
-        return self
+        return self.unless((FIXED in self.policies and not self.fixed, missing, "fixed", expected, None))
 
 
 _WITHOUT_AGENTS_OR_PK = ReadIf(
@@ -332,17 +328,15 @@ class DynamicScenario(PublisherScenario):
     voters: VotersSection | None = None
     release: CasesSection = CasesSection()
     epidemic: EpidemicSection | None = None
-    attributes: dict[str, GeneralizedSection] = Field(json_schema_extra={"minProperties": 1})
+    attributes: dict[str, GeneralizedSection] = Field(min_length=1)
     publisher: DynamicPublisherSection = DynamicPublisherSection()
 
     @model_validator(mode="after")
     def _consistent(self) -> DynamicScenario:
         epidemic, release, agents = self.epidemic, self.release, self.agents
         taken = next((name for name in self.attributes if name in (*RECORD_COLUMNS, PERIOD)), None)
-        refuse_first(
-            (not self.attributes, "no quasi-identifiers", "attributes", None, "one or more attributes"),
-            (taken, "attribute name reserved for a column of the results", f"attributes.{taken}", None, "another name"),
-        )
+        reserved = "attribute name reserved for a column of the results"
+        refuse_first((taken, reserved, f"attributes.{taken}", None, "another name"))
         require_among("no such attribute", self.publisher.fixed, self.attributes, where="publisher.fixed")
         ambiguous, given = (release.path is None) == (epidemic is None), "neither" if epidemic is None else "both"
         one_source, draws = "either release.path or [epidemic]", epidemic is not None or PK in self.publisher.policies

@@ -14,9 +14,9 @@ from reidsim.kinds.masking.policies import POLICIES, policy_named
 from reidsim.scenarios import registry, schema
 from reidsim.scenarios.adversary_schema import (
     AgentsSection,
-    DecisionSection,
     EconomicsSection,
     PlannerSection,
+    PoliciesSection,
     WeightedSection,
     check_adversaries,
     naming_adversary,
@@ -187,7 +187,7 @@ class GeneralizedAttribute(Section):
         )
 
 
-class SubjectsSection(DecisionSection):
+class SubjectsSection(PoliciesSection):
     """The attributes that data subjects may share, their value, and the policies.
 
     Attributes
@@ -246,9 +246,6 @@ class SubjectsSection(DecisionSection):
         for name in names:
             problem = "attribute name reserved for a column of the results"
             self.unless((name in reserved, problem, "attributes", None, name))
-        # A policy with several values of k has one name for each k.
-        object.__setattr__(self, "policies", registry.with_each_k(self.policies, self.k))
-        require_distinct("policy given twice", self.policies, where="policies")
         for name in self.generalize:
             where, problem = f"generalize.{name}", "an always shared attribute is generalized"
             refuse_first((name in always, problem, where, None, None))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.agents.attack import PARTICIPATION
-from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.files import read_toml, resolve
 from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
@@ -43,7 +43,7 @@ from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, RecordTable, digest_of
 from reidsim.scenarios.registry import Look, Policies, Policy
 from reidsim.scenarios.scenario import Scenario, Study, World
-from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text
+from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text, distinct
 
 PolicyName = Literal["nobody", "everybody", "from-nobody", "from-everybody", "planner"]
 POLICY_NAMES: tuple[PolicyName, ...] = get_args(PolicyName)
@@ -128,10 +128,11 @@ class MatchingSection(Section):
 
     @model_validator(mode="after")
     def _near_ones_are_traced(self) -> MatchingSection:
-        found, most = self.found_within, self.traced_within
-        expected = f"at most {most}, the value of traced_within"
-        refuse_first((found > most, "found_within is greater than traced_within", "found_within", found, expected))
-        return self
+        wrong, expected = (
+            self.found_within > self.traced_within,
+            f"at most {self.traced_within}, the value of traced_within",
+        )
+        return self.unless((wrong, "found_within is greater than traced_within", "found_within", expected))
 
 
 class JoiningSubjectsSection(Section):
@@ -159,12 +160,9 @@ class JoiningSubjectsSection(Section):
     harm: Money
     spread: Share = 0.0
     concern: Annotated[float, Field(ge=0, le=1_000)] = 0.0
-    policies: tuple[PolicyName, ...] = Field(default=POLICY_NAMES, min_length=1)
-
-    @model_validator(mode="after")
-    def _each_once(self) -> JoiningSubjectsSection:
-        require_distinct("policy given twice", self.policies, where="policies")
-        return self
+    policies: Annotated[tuple[PolicyName, ...], distinct("policy given twice")] = Field(
+        default=POLICY_NAMES, min_length=1
+    )
 
 
 _OF_FAMILIES = ReadIf(

@@ -37,7 +37,6 @@ from reidsim.scenarios.registry import (
     Policies,
     Policy,
     require_by_agents,
-    with_each_k,
     with_policy,
 )
 from reidsim.scenarios.resources import DrawnResourceSection, ListBeliefsSection, Together, check_together
@@ -544,7 +543,7 @@ class PublisherSection(PoliciesSection):
     """
 
     unit: Literal["record", "table"] = "record"
-    policies: tuple[PolicyName, ...] = Field(default=("basic", "no-attack"), json_schema_extra={"minItems": 1})
+    policies: tuple[PolicyName, ...] = Field(default=("basic", "no-attack"), min_length=1)
     safe_class: Literal["at-least", "above"] = "at-least"
     solver: Literal["backward-induction", "branch-and-bound", "iceberg", "lattice-search"] = "backward-induction"
     suppression_limit: Share = 1.0
@@ -564,9 +563,6 @@ class PublisherSection(PoliciesSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
-        # Each k makes a separate policy with its own name, in all results.
-        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
-        self.require_policies()
         columns, limits = key_columns(self.sensitive), self.attribute_limits.describe()
         require_distinct("column given twice", columns, where="sensitive")
         require_among("not a sensitive column", self.sensitive_hierarchies, columns, where="sensitive_hierarchies")
@@ -770,7 +766,7 @@ class TablesScenario(ScenarioHead):
     game: Literal["tables"] = "tables"
     population: PopulationSection | None = None
     release: ReleaseSection
-    attributes: dict[str, AttributeSection] = Field(json_schema_extra={"minProperties": 1})
+    attributes: dict[str, AttributeSection] = Field(min_length=1)
     resources: dict[str, TablesResourceSection] = Field(default={})
     economics: TablesEconomicsSection
     beliefs: TablesBeliefsSection = TablesBeliefsSection()
@@ -927,8 +923,6 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     attributes, figures, risks, in_rounds = scenario.attributes, scenario.figures, scenario.risks, scenario.in_rounds
     person, home, weight, fraction = release.person, release.household, release.weight, release.sampling_fraction
     sections, looks_up, sampled = scenario.every_adversary, scenario.looks_up, "sample" in risks
-    expected = "a section such as [attributes.age] for each quasi-identifier"
-    yield not attributes, "no quasi-identifiers", "attributes", {}, expected
     missing = release.path is None and release.table is None
     yield missing, "the records are missing", "release", None, "a path, or the name of a table"
     problem = "weights and a sampling fraction exclude each other"
