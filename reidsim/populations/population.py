@@ -770,12 +770,12 @@ def read_figures(
 def exactly_one(*keys: str, problem: str) -> Any:
     """Return a pydantic validator of a section that requires exactly one of some keys.
 
-    A key that is None counts as not set. The validator raises InputError with the text `problem` if none or several of
-    `keys` are set.
+    A key that is None or an empty section counts as not set. The validator raises InputError with the text `problem` if
+    none or several of `keys` are set.
     """
 
     def check(section: Section) -> Section:
-        given = [key for key in keys if getattr(section, key) is not None]
+        given = [key for key in keys if getattr(section, key) not in (None, {})]
         expected = f"either {keys[0]} or {keys[1]}" if len(keys) == 2 else f"one of {listed(keys)}"
         return section.unless((len(given) != 1, problem, "", expected, listed(given) or None))
 

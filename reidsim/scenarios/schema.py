@@ -27,7 +27,7 @@ from reidsim.core.errors import InputError, refuse_first, require_among, require
 from reidsim.core.validation import ReadIf, Section, merged, overlap, override, value_at, value_if_any, with_key
 from reidsim.core.wording import columns_of
 from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.populations.population import Delimiter, Money, Seed, Share
+from reidsim.populations.population import Delimiter, Money, Seed, Share, exactly_one
 
 __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "ReadIf", "Seed", "Share", "Text", "with_key"]
 
@@ -733,10 +733,7 @@ class DiscoverySection(Section):
     restrictions: Annotated[int, Field(ge=1, le=20)] = 3
     smallest: Annotated[float, Field(gt=0, le=0.5)] = 0.05
 
-    @model_validator(mode="after")
-    def _one_side(self) -> Self:
-        problem = "the bound of bad outcomes is missing or given twice"
-        return self.unless(((self.below is None) == (self.above is None), problem, "", "either below or above", None))
+    _one_side = exactly_one("below", "above", problem="the bound of bad outcomes is missing or given twice")
 
 
 class BeliefCurveSection(Section):

@@ -18,6 +18,7 @@ from reidsim.adversaries.knowledge.groups import Knowledge, KnowledgeSets, count
 from reidsim.adversaries.response import arrays_of
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import compiled
+from reidsim.core.validation import Section
 from reidsim.linkage.equivalence import (
     Elements,
     Holders,
@@ -40,7 +41,7 @@ from reidsim.linkage.uniqueness import (
     estimate_uniqueness,
     fitting_model,
 )
-from reidsim.populations.population import Codes, added_up, distinct_rows
+from reidsim.populations.population import Codes, Share, added_up, distinct_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,28 +58,27 @@ _MOST_SETS = 2**16
 _MOST_WORK = 4 * 10**9
 
 
-@dataclass(frozen=True)
-class Network:
-    """Probabilities of the events by which an adversary re-identifies a person.
+class Network(Section):
+    """Capabilities of the adversary.
 
-    They describe the adversary's capabilities (Xia et al. 2021, Table 1).
+    They are the probabilities of the events by which an adversary re-identifies a person (Xia et al. 2021, Table 1).
 
-    Parameters
+    Attributes
     ----------
-    p_m : float
-        Probability that the person's membership in the data is disclosed.
-    p_fm : float
-        Probability that the adversary finds a disclosed membership.
-    p_cu : float
-        Probability that the adversary can confirm that a person is unique in the population.
-    p_c : float
-        Probability that the adversary can confirm that a record chosen at random is the person's.
+    p_m
+        probability that a person's membership in the data is disclosed
+    p_fm
+        probability that the adversary learns of a disclosed membership
+    p_cu
+        probability that the adversary can confirm a population unique
+    p_c
+        probability that the adversary can confirm a match drawn at random
     """
 
-    p_m: float
-    p_fm: float
-    p_cu: float
-    p_c: float
+    p_m: Share = 0.5
+    p_fm: Share = 0.5
+    p_cu: Share = 0.5
+    p_c: Share = 0.5
 
     @property
     def coefficients(self) -> tuple[float, float, float]:

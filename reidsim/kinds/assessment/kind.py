@@ -424,7 +424,7 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
         released[attribute.name] = pd.Categorical.from_codes(release.codes[:, position], categories=labels)
     parts = []
     for name, assessment in found.items():
-        risks, overall = assessment.risks, assessment.risks.overall(study.network)
+        risks, overall = assessment.risks, assessment.risks.overall(study.scenario.network)
         household = release.household
         rows: dict[str, Any] = {
             "record": np.arange(n),
@@ -445,7 +445,8 @@ def _risk_arguments(study: RiskStudy) -> dict[str, RiskName | Network]:
 
     The overall risk is selected by the adversary's capabilities (`Network`), the other three by their name.
     """
-    return {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer", "overall": study.network}
+    network = study.scenario.network
+    return {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer", "overall": network}
 
 
 def reduction(worst: Floats, risk: Floats) -> Floats:
@@ -520,7 +521,7 @@ def settings_table(
     -------
     DataFrame
         One row per combination and adversary, with the worst case among the adversaries: ``p_m``, ``p_c``, ``p_fm``,
-        ``p_cu`` (capabilities, see `NetworkSection`), ``knowledge``; ``q1``, ``median``, ``q3`` over persons of the
+        ``p_cu`` (capabilities, see `Network`), ``knowledge``; ``q1``, ``median``, ``q3`` over persons of the
         reduction in percent; and ``risk_q1``, ``risk_median``, ``risk_q3`` of the risk itself.
     """
     rows = []
@@ -563,7 +564,7 @@ def source_table(
     for name, known in knowledge.items():
         pays: dict[str, float] = {}
         if attack is not None:
-            net = attack.gain * release.of_people(found[name].risks.overall(study.network)) - attack.cost
+            net = attack.gain * release.of_people(found[name].risks.overall(study.scenario.network)) - attack.cost
             payoff = float(net[net > 0].sum()) - known.total_price
             pays = {"persons_attacked": int((net > 0).sum()), "payoff": payoff}
         for source in known.sources:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -21,7 +20,7 @@ from reidsim.core.validation import Section
 from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness import FixedUniqueness, weights_in
-from reidsim.populations.population import Attribute, Codes, Domain, Population, natural_categories
+from reidsim.populations.population import Attribute, Codes, Domain, Population, exactly_one, natural_categories
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios import schema
@@ -128,10 +127,7 @@ class TreeSection(Section):
     file: schema.Text | None = None
     delimiter: Annotated[schema.Delimiter, schema.with_key("file")] = ";"
 
-    @model_validator(mode="after")
-    def _one_way(self) -> TreeSection:
-        problem = "the groups are missing or given twice"
-        return self.unless(((self.file is None) == (not self.groups), problem, "", "either groups or file", None))
+    _one_way = exactly_one("groups", "file", problem="the groups are missing or given twice")
 
 
 _ESTIMATES = schema.ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability")
@@ -166,27 +162,6 @@ class UniquenessSection(Section):
     def estimates(self) -> bool:
         """Whether the method estimates from a sample: it is neither `fixed` nor `known`."""
         return self.method not in ("fixed", "known")
-
-
-class NetworkSection(Section):
-    """Capabilities of the adversary.
-
-    Attributes
-    ----------
-    p_m
-        probability that a person's membership in the data is disclosed
-    p_fm
-        probability that the adversary learns of a disclosed membership
-    p_cu
-        probability that the adversary can confirm a population unique
-    p_c
-        probability that the adversary can confirm a match drawn at random
-    """
-
-    p_m: schema.Share = 0.5
-    p_fm: schema.Share = 0.5
-    p_cu: schema.Share = 0.5
-    p_c: schema.Share = 0.5
 
 
 class ExpectationSection(Section):
@@ -336,7 +311,7 @@ class RiskScenario(schema.ScenarioHead):
     trees: dict[str, TreeSection] = Field(default={})
     knowledge: dict[str, str] = Field(min_length=1)
     uniqueness: UniquenessSection
-    network: NetworkSection = NetworkSection()
+    network: Network = Network()
     expectation: ExpectationSection = ExpectationSection()
     attack: AttackSection | None = None
     threshold: ThresholdSection | None = None
@@ -481,11 +456,6 @@ class RiskStudy(Study[RiskScenario]):
         With a file, the only number is that of its records.
         """
         return self.scenario.release.sizes if self.file is None else (self.file.n_records,)
-
-    @cached_property
-    def network(self) -> Network:
-        """Capabilities of the adversary, as probabilities, from section ``network``."""
-        return Network(**self.scenario.network.model_dump())
 
     @property
     def fingerprint(self) -> str:

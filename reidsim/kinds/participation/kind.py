@@ -39,6 +39,7 @@ from reidsim.games.participation.families import Crowd, Families, Flags, Values,
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
+from reidsim.populations.population import exactly_one
 from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, RecordTable, digest_of
 from reidsim.scenarios.registry import Look, Policies, Policy
@@ -84,18 +85,16 @@ class ParticipationPopulationSection(Section):
     living: Count = 3
     path: Text | None = None
 
+    _one_way = exactly_one("couples", "recipe", "path", problem="the population is missing or given twice")
+
     @model_validator(mode="after")
-    def _one_way(self) -> ParticipationPopulationSection:
-        ways = [key for key in ("couples", "recipe", "path") if getattr(self, key) is not None]
-        if len(ways) != 1:
-            problem = "the population is given twice" if ways else "the population is missing"
-            raise InputError(problem, found=", ".join(ways) or None, expected="one of couples, recipe and path")
+    def _keys_of_way(self) -> ParticipationPopulationSection:
+        given = next(key for key in ("couples", "recipe", "path") if getattr(self, key) is not None)
         keys = {"children": "couples", "types": "couples"}
         keys |= dict.fromkeys(("people", "generations", "living"), "recipe")
-        foreign = [(key, way) for key, way in keys.items() if key in self.model_fields_set and way != ways[0]]
+        foreign = [(key, way) for key, way in keys.items() if key in self.model_fields_set and way != given]
         other = "the key belongs to another kind of population"
-        refuse_first(*((True, other, key, None, f"key {way} in place of {ways[0]}") for key, way in foreign))
-        return self
+        return self.unless(*((True, other, key, f"key {way} in place of {given}", None) for key, way in foreign))
 
 
 class MatchingSection(Section):
@@ -128,11 +127,9 @@ class MatchingSection(Section):
 
     @model_validator(mode="after")
     def _near_ones_are_traced(self) -> MatchingSection:
-        wrong, expected = (
-            self.found_within > self.traced_within,
-            f"at most {self.traced_within}, the value of traced_within",
-        )
-        return self.unless((wrong, "found_within is greater than traced_within", "found_within", expected))
+        most = self.traced_within
+        problem, expected = "found_within is greater than traced_within", f"at most {most}, the value of traced_within"
+        return self.unless((self.found_within > most, problem, "found_within", expected))
 
 
 class JoiningSubjectsSection(Section):
