@@ -423,7 +423,7 @@ def run_once(loaded: Scenario[Any], *, progress: Progress | None = None, explain
             played = kind.assess(study, report)
             runs = played.runs.assign(scenario=loaded.name, state="complete", seed=loaded.scenario.seed)
             played = replace(played, runs=runs[["scenario", *runs.columns.drop("scenario")]])
-        elif kind.in_rounds(loaded.scenario):
+        elif loaded.scenario.in_rounds:
             played = play_rounds(study, report, explain=explain)
         else:
             played = play_policies(study, report)
@@ -450,7 +450,7 @@ def check_once(loaded: Scenario[Any]) -> str:
     kind = kind_of(loaded.scenario)
     study = kind.study_of(loaded, alone=True)
     with locating(loaded.path):
-        if not kind.in_rounds(loaded.scenario):
+        if not loaded.scenario.in_rounds:
             return kind.describe(study)
         setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
         subjects = counted(setting.n_subjects, "data subject")

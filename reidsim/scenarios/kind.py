@@ -999,13 +999,6 @@ class Kind(ABC):
         draw = getattr(import_module(self.drawn_by), name, None) if self.drawn_by else None
         return None if draw is None else draw(result)
 
-    def in_rounds(self, scenario: Any) -> bool:
-        """Return whether a scenario is played in rounds.
-
-        It is if it has section ``agents`` or ``releases``.
-        """
-        return any(getattr(scenario, key, None) is not None for key in ("agents", "releases"))
-
     def agents_of(self, scenario: Any) -> AgentsSection:
         """Return the section ``agents``; by default one round with one adversary."""
         return getattr(scenario, "agents", None) or AgentsSection()

@@ -1008,6 +1008,11 @@ class ScenarioHead(Section):
         return error.but(where=f"adversary.{key}")
 
     @property
+    def in_rounds(self) -> bool:
+        """Whether the game has rounds: with section ``agents`` or ``releases``."""
+        return any(getattr(self, key, None) is not None for key in ("agents", "releases"))
+
+    @property
     def counts_records(self) -> bool:
         """Whether the file of records is read as its distinct records, also on the workers of a cluster."""
         return False

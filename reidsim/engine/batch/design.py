@@ -639,7 +639,7 @@ class ScenarioWork:
         on the kind of scenario, ``runtimes`` or the tables of rounds.
         """
         kind = kind_of(self.loaded.scenario)
-        if not kind.decides or kind.in_rounds(self.loaded.scenario):
+        if not kind.decides or self.loaded.scenario.in_rounds:
             return _run_any(at_point(self.loaded, task.values, task.seed))
         with locating(self.loaded.path):
             study = self.study_at(task)

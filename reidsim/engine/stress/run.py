@@ -393,7 +393,7 @@ def planned_amounts(scenario: schema.ScenarioHead, keys: Iterable[str]) -> dict[
     at every point. It is empty for kinds without decisions, and for rounds of agents, who plan anew.
     """
     kind = kind_of(scenario)
-    amounts = () if not kind.decides or kind.in_rounds(scenario) else kind.amount_keys
+    amounts = () if not kind.decides or scenario.in_rounds else kind.amount_keys
     unbelieved = [key for key in keys if key in amounts and belief_pair(scenario, key)[1] is None]
     return {key: own_value(scenario, key) for key in unbelieved if key.startswith("economics.")}
 

@@ -882,11 +882,6 @@ class TablesScenario(ScenarioHead):
         # With "nobody", the scenario declares that some records have no person in the population.
         return self.publisher.unit == "table" and all(each.unknown != "nobody" for each in self.attributes.values())
 
-    @property
-    def in_rounds(self) -> bool:
-        """Whether the game has rounds: with agents or with several releases."""
-        return self.agents is not None or self.releases is not None
-
     @model_validator(mode="after")
     def _consistent(self) -> TablesScenario:
         check_adversaries(self.adversaries, self.agents)

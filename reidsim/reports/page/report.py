@@ -249,7 +249,7 @@ def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | Non
     manifest, content = run.folder / "manifest.json", dict(run.content)
     kind = scenario_kind(content, manifest)
     scenario: ScenarioHead = validated(kind.schema, content, manifest)
-    if kind.in_rounds(scenario) or not isinstance(content.get("economics"), dict):
+    if scenario.in_rounds or not isinstance(content.get("economics"), dict):
         return None
     found = break_even(Scenario(run.name, Path(path), scenario, content), progress=progress)
     played = run.runs.groupby("policy", observed=True)["publisher_payoff"].mean()
