@@ -186,27 +186,6 @@ def require_same(
     )
 
 
-def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
-    """Check that no person has two rows.
-
-    `column` of `frame` identifies the person; `source` is the file in messages.
-
-    Raises
-    ------
-    InputError
-        If the column does not exist, a person has two rows (the message names the second one), or a cell is empty.
-    """
-    person = keys_of_records(frame, column, source)
-    first = np.unique(person, return_index=True)[1][person]
-    refuse_rows(
-        first != np.arange(len(person)),
-        "person given twice",
-        source=source,
-        column=column,
-        expected=lambda row: f"one row for each subject; row {int(first[row]) + 1} has the same key",
-    )
-
-
 def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
     """Check that no column shared unchanged is a key of people or households.
 

@@ -20,7 +20,7 @@ from reidsim.linkage.people import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories
-from reidsim.scenarios.kind import require_distinct_people
+from reidsim.scenarios.kind import keys_of_records
 from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.scenarios.scenario import Scenario
 
@@ -408,7 +408,9 @@ def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[s
                 where, most = f"column {section.count!r}", f"at most {_MOST_COUNTED:,}"
                 raise InputError("too many people", source=path, where=where, found=total, expected=most)
         if isinstance(section, TargetsSection) and section.person is not None:
-            require_distinct_people(frame, section.person, path)
+            repeated = pd.Series(keys_of_records(frame, section.person, path)).duplicated()
+            expected = "one row for each subject"
+            refuse_rows(repeated, "person given twice", source=path, column=section.person, expected=expected)
     labels: dict[str, tuple[str, ...]] = {}
     for attribute in dict.fromkeys(name for names in wanted.values() for name in names):
         columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}
