@@ -235,7 +235,7 @@ BAD = {
     ],
     "directory_csv": [
         (FILES["directory.csv"].replace("Hill,smith", "Moor,smith"),
-         r"directory.csv: row 7, column 'village': value missing from the attribute of the records; found 'Moor'"),
+         r"directory.csv: row 7, column 'village': value outside the categories of 'village'; found 'Moor'"),
         (FILES["directory.csv"].replace("clerk,12", "clerk,1.5"), "directory.csv: row 1, column 'people': not a whole"),
         (FILES["directory.csv"].replace("baker,3\n30", "baker,1e30\n30"),
          r"directory.csv: row 2, column 'people': count too large; found '1e30'"),

@@ -496,20 +496,20 @@ def staged_attack(
         attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
         attack.check_attributes(lattice.domain.names)
         tables = {name: _resource(name, recipe, path.parent) for name in recipe.resources}
-        targets: dict[str, Integers] = {}
-        coded: dict[str, Callable[[pd.Series[str], str], Integers]] = {}
+        targets = dict[str, NDArray[Any]]()
+        coded: dict[str, Callable[[pd.Series[str], str], NDArray[Any]]] = {}
         for position, hierarchy in enumerate(lattice.hierarchies):
             name, where = hierarchy.attribute.name, f"attributes.{hierarchy.attribute.name}.hierarchy"
             is_locus = name in recipe.loci
             generalized = is_locus and any(groups > 1 for groups in hierarchy.n_groups[1:])
             refuse_first((generalized, "alleles cannot be generalized", where, None, 'rule = "suppress"'))
-            coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
+            coded[name] = _alleles if is_locus else hierarchy.attribute.encode
             with locating("the records"):
                 categories = pd.Series(hierarchy.attribute.categories, dtype="str")
                 targets[name] = coded[name](categories, name)[lattice.codes[:, position]]
         for name in map(str, truth.columns):
             values = pd.concat([truth[name], *(frame[name] for _, frame, _ in tables.values() if name in frame)])
-            coded[name] = partial(_codes, pd.Index(natural_categories(values[values != ""])))
+            coded[name] = Attribute(name, natural_categories(values[values != ""])).encode
             with locating("the records"):
                 targets[name] = coded[name](truth[name], name)
         resources = {}
@@ -578,24 +578,6 @@ def _population_resource(
         people = as_individuals(made).select(needed)
         domain, codes = people.domain, people.codes
     return population, domain.decode(codes).astype("str").fillna(""), counts
-
-
-def _codes(known: pd.Index[str], texts: pd.Series[str], name: str) -> Integers:
-    """Return the position in `known` of each text, shape (n_rows,).
-
-    `texts` has the values of attribute `name`.
-
-    Raises
-    ------
-    InputError
-        If a value is not in `known`, such as an empty one.
-    """
-    codes = known.get_indexer(pd.Index(texts)).astype(np.int64)
-    expected = f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}"
-    of_records = "" if (texts[codes < 0][:1] == "").any() else " from the attribute of the records"
-    problem, found = f"value missing{of_records}", texts.astype(object).where(texts != "", None)
-    refuse_rows(codes < 0, problem, column=name, found=found, expected=expected)
-    return codes
 
 
 def _alleles(texts: pd.Series[str], name: str) -> Integers:
