@@ -91,9 +91,9 @@ def scenario(content=SMALLEST, **changes):
         ),
         (
             {"subjects__always_shared": ["age"], "subjects__generalize": {"age": {"widths": [10], "kept": [0.5]}}},
-            r"generalize\.age: an always shared attribute is generalized",
+            r"generalize\.age: the attribute is always shared",
         ),
-        ({"subjects__generalize": {"zip": {"widths": [10], "kept": [0.5]}}}, r"generalize\.zip: not an attribute"),
+        ({"subjects__generalize": {"zip": {"widths": [10], "kept": [0.5]}}}, r"generalize: not an attribute"),
         ({"subjects__generalize": {"age": {"widths": [10], "kept": [0.5, 0.2]}}}, "the levels are incomplete"),
         ({"subjects__generalize": {"age": {"kept": [0.5]}}}, "the levels are incomplete; found '0 widths, 0"),
         ({"figures__path": 1}, r"figures\.path: unknown key"),

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.core.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.validation import Section
 from reidsim.kinds.masking.policies import POLICIES, policy_named
 from reidsim.scenarios import registry, schema
@@ -172,16 +172,14 @@ class GeneralizedAttribute(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> GeneralizedAttribute:
-        overlap, given = "intervals do not fit into the intervals of the next level", list(self.widths)
-        refuse_first(
-            *((b % a, overlap, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths))
-        )
+        overlap = "intervals do not fit into the intervals of the next level"
         widths, groups, kept = len(self.widths), len(self.groups), len(self.kept)
         incomplete = bool(widths) == bool(groups) or (widths or groups) != kept
         found = f"{widths} widths, {groups} groupings, {kept} shares kept"
         expected = "either widths or groups, and one kept share for each level"
         increases = any(finer < wider for finer, wider in pairwise(self.kept))
         return self.unless(
+            *((b % a, overlap, "widths", f"a multiple of {a} after {a}") for a, b in pairwise(self.widths)),
             (incomplete, "the levels are incomplete", "", expected, found),
             (increases, "kept shares increase", "kept", "shares that do not increase"),
         )
@@ -243,18 +241,14 @@ class SubjectsSection(PoliciesSection):
     def _consistent(self) -> SubjectsSection:
         names, always, reserved = self.attributes, self.always_shared, (*schema.RECORD_COLUMNS, "gap")
         require_distinct("attribute given twice", names, where="attributes")
-        for name in names:
-            problem = "attribute name reserved for a column of the results"
-            self.unless((name in reserved, problem, "attributes", None, name))
-        for name in self.generalize:
-            where, problem = f"generalize.{name}", "an always shared attribute is generalized"
-            refuse_first((name in always, problem, where, None, None))
-            if name not in names:
-                raise InputError("not an attribute that can be shared", where=where, hint=nearest(name, names))
+        require_among("not an attribute that can be shared", self.generalize, names, where="generalize")
+        result, shared = "attribute name reserved for a column of the results", "the attribute is always shared"
         first, anonymous = names[: len(always)], any(name.startswith(registry.K_ANONYMITY) for name in self.policies)
         later = "always shared attributes are not first in the list of attributes"
         suppressed = "policy k-anonymity can suppress every attribute"
         return self.unless(
+            *((name in reserved, result, "attributes", None, name) for name in names),
+            *((name in always, shared, f"generalize.{name}", None, None) for name in self.generalize),
             (first != always, later, "always_shared", str(list(first)), list(always)),
             (always and anonymous, suppressed, "always_shared", "no always shared attributes"),
         )
@@ -403,7 +397,7 @@ class MaskingScenario(schema.ScenarioHead):
         return {name: scenario_alone(self, name) for name in self.adversaries} or {None: self}
 
     @model_validator(mode="after")
-    def _somebody_attacks(self) -> MaskingScenario:
+    def _consistent(self) -> MaskingScenario:
         check_adversaries(self.adversaries, self.agents)
         missing = not self.adversaries and "adversary" not in self.model_fields_set
         path = self.adversaries and self.figures.search_path is not None
@@ -416,16 +410,10 @@ class MaskingScenario(schema.ScenarioHead):
         for name, scenario in self.each.items():
             with naming_adversary(name):
                 scenario._check_attack()
-        return self
-
-    @model_validator(mode="after")
-    def _tables_fit(self) -> MaskingScenario:
         lists, population = drawn_lists_of(self.resources), self.population
         self.beliefs.check_lists(lists)
         sized = [name for name, table in self.resources.items() if table.size is not None and not table.is_list]
-        for name in self.beliefs.sizes:
-            where, expected = f"beliefs.sizes.{name}", f"one of {listed(sized)}"
-            refuse_first((name not in sized, "no such drawn resource", where, None, expected))
+        require_among("no such drawn resource", self.beliefs.sizes, sized, where="beliefs.sizes")
         if population is not None:
             check_together(population.together, lists)
         tables: dict[str, TableSection] = {TARGETS: self.targets, **self.resources}
