@@ -36,7 +36,7 @@ from reidsim.agents.attack import (
 )
 from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
 from reidsim.agents.learning import AccuracyBelief, Memory, updated_presences, updated_weights
-from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
+from reidsim.agents.profile import AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.agents.subjects import Agents, Subject
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot, first_above
@@ -133,7 +133,7 @@ ADVERSARY_MEASURES = ("adversary", "weight", "belief", "present", *_TOTALS, "hol
 class ReidentificationModel(mesa.Model):
     """Multi-round simulation of one publisher policy.
 
-    Each step is a round with five phases: publish, attack, resolve, enforce, learn (`reidsim.agents.profile.PHASES`).
+    Each step is a round with five phases: publish, attack, resolve, enforce, learn.
     With one publisher, one adversary, one round and expected outcomes, the model equals the analytic game. A cell is a
     group of identical records; see `Setting`.
 
@@ -283,8 +283,8 @@ class ReidentificationModel(mesa.Model):
         if self.round_number == self.setting.rounds:
             return
         self.round_number += 1
-        for phase in PHASES:
-            getattr(self, phase.name)()
+        for phase in ("publish", "attack", "resolve", "enforce", "learn"):
+            getattr(self, phase)()
         self.running = self.round_number < self.setting.rounds
 
     # Phases of a round.

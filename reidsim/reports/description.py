@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from reidsim.agents.explanation import OPTION_COLUMNS, options_table
-from reidsim.agents.profile import FIRST_STREAMS, PHASES
 from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device, require_parquet_fits
@@ -132,8 +131,6 @@ def explain(
         release=kind.decision(values),
         policies=kind.policies_of(values),
         types=types,
-        phases=PHASES,
-        first_streams=FIRST_STREAMS,
     )
     return Explanation("".join(f"{line}\n" for line in lines), options)
 
