@@ -247,7 +247,7 @@ def test_files_planned_for_people_who_are_looked_up_are_within_the_limits(folder
                 "publisher.sensitive_hierarchies": {"disease": {"rule": "table", "file": "age.csv"}},
                 "publisher.t_closeness": 0.3,
             },
-            "value missing from its hierarchy",
+            "value outside the categories of 'disease'",
         ),
     ],
 )  # fmt: skip

@@ -387,23 +387,15 @@ def sensitive_attributes(
     require_columns(frame, list(names), Path(source))
     for name in names:
         text = frame[name].astype("str").str.strip()
-        section, where = publisher.sensitive_hierarchies.get(name), f"publisher.sensitive_hierarchies.{name}"
+        section = publisher.sensitive_hierarchies.get(name)
         if section is None:
             columns.append(SensitiveAttribute.from_codes(name, pd.factorize(text, sort=True)[0].astype(np.int64)))
             continue
         rows = rows_of(name, section) if isinstance(section, Table) else None
         attribute = Attribute(name, natural_categories(text) if rows is None else tuple(row[0] for row in rows))
-        codes = np.asarray(attribute.labels.get_indexer(pd.Index(text)), dtype=np.int64)
-        refuse_rows(
-            codes < 0,
-            "value missing from its hierarchy",
-            source=source,
-            column=name,
-            found=text,
-            expected=f"a value of {where}",
-            known=attribute.categories,
-        )
-        groups = hierarchy_of(attribute, section, Path(), where, rows).groups
+        with locating(source):
+            codes = attribute.encode(text).astype(np.int64)
+        groups = hierarchy_of(attribute, section, Path(), f"publisher.sensitive_hierarchies.{name}", rows).groups
         columns.append(SensitiveAttribute.from_codes(name, codes, groups))
     return tuple(columns)
 
