@@ -603,11 +603,7 @@ class Attacks:
             gains = [setting.profiles[number].gain for number in who]
             hits = [_hits(*each, self.exposed) for each in zip(there, shares[who], gains, strict=True)]
             earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
-            if len(there) == 1 and ((shares[who] == 0.0) | (shares[who] == 1.0)).all():
-                # Each record is attacked at most once, so each success is one re-identified person.
-                people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
-            else:
-                people = _people(setting, there, shares[who], self.success[who], self.exposed)
+            people = _people(setting, there, shares[who], self.success[who], self.exposed)
             yield Case(probability, people, _together(hits), kept, earned)
 
 
@@ -762,12 +758,9 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
     utility, intensity : ndarray of float64, shape (n_cells,)
         Withheld records have utility 0 and generalization intensity 1.
     """
-    # If adversaries remember releases, rows replace cells; the loss tables of the original cells are reused.
-    space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
-    cells = np.arange(len(strategies)) if known is None else known.cells
     utility, intensity = np.zeros(len(strategies)), np.ones(len(strategies))
     for strategy, rows in shared_rows(strategies):
-        utility[rows] = space.utility(strategy, cells[rows])
+        utility[rows] = setting.space.utility(strategy, rows)
         intensity[rows] = setting.space.generalization_intensity(strategy)
     return utility, intensity
 
