@@ -490,6 +490,8 @@ def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tupl
 
 # Maximum number of cells of the table, which is dense: 400 MB per copy.
 _MOST_CELLS = 50_000_000
+# Maximum number of rounds of iterative proportional fitting.
+_MOST_ROUNDS = 1000
 # Label of the category for missing values, if the recipe requests one.
 MISSING = "missing"
 _RULES = {
@@ -724,8 +726,6 @@ class FittedRecipe(RecipeHead):
         tables whose counts the population must have
     tolerance
         largest accepted difference between margins and fitted counts, as a share of the people
-    max_rounds
-        largest number of rounds of iterative proportional fitting
     """
 
     kind: Literal["fitted"]
@@ -734,7 +734,6 @@ class FittedRecipe(RecipeHead):
     start: StartingPoint | None = None
     margin: tuple[MarginTable, ...] = Field(min_length=1)
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-09
-    max_rounds: Annotated[int, Field(gt=0)] = 1000
 
     def make(self, at: Making) -> Population:
         """Return the population fitted to the margins.
@@ -769,7 +768,7 @@ class FittedRecipe(RecipeHead):
             if self.people is not None:
                 target *= self.people / max(target.sum(), np.finfo(float).tiny)
             margins.append((section.name or f"{number} ({listed(section.columns)})", target))
-        table, fit = fit_margins(table, margins, domain, tolerance=self.tolerance, max_rounds=self.max_rounds)
+        table, fit = fit_margins(table, margins, domain, tolerance=self.tolerance)
         source = f"{self.source} ({fit})" if self.source else fit
         if at.expected:
             return Population.from_dense(domain, table, name=at.name, source=source)
@@ -794,7 +793,6 @@ def fit_margins(
     domain: Domain,
     *,
     tolerance: float = 1e-9,
-    max_rounds: int = 1000,
 ) -> tuple[Floats, str]:
     """Return a table fitted to all margins, and a sentence on the remaining error.
 
@@ -812,8 +810,6 @@ def fit_margins(
         Domain of the table, for messages.
     tolerance : float
         Largest accepted error, divided by the number of people. Margins with larger differences contradict each other.
-    max_rounds : int
-        Maximum number of rounds.
 
     Returns
     -------
@@ -866,7 +862,7 @@ def fit_margins(
             where = f"margin {name!r}{place(cell, impossible.shape)}"
             expected = "0, or a cell above 0 in the starting table and in the other margins"
             raise InputError(problem, where=where, found=float(target.flat[cell]), expected=expected)
-    for rounds in range(max_rounds + 1):
+    for rounds in range(_MOST_ROUNDS + 1):
         sums = [table.sum(axis=rest, keepdims=True) for rest in over]
         errors = [float(np.abs(have - want).max()) / total for have, want in zip(sums, targets, strict=True)]
         if max(errors) <= tolerance:
@@ -875,6 +871,6 @@ def fit_margins(
             have = table.sum(axis=rest, keepdims=True)
             table *= np.divide(target, have, out=np.zeros_like(have), where=have > 0)
     where, expected = f"margin {names[int(np.argmax(errors))]!r}", f"at most {tolerance:g}"
-    found = f"an error of {max(errors):.2g} of the people after {max_rounds} rounds"
+    found = f"an error of {max(errors):.2g} of the people after {_MOST_ROUNDS} rounds"
     hint = "use a starting table with fewer empty cells, or check that all margins agree"
     raise InputError("no table found with all margins", where=where, found=found, expected=expected, hint=hint)
