@@ -882,13 +882,12 @@ class KeptSection(Section):
     @model_validator(mode="after")
     def _has_effect(self) -> KeptSection:
         unknown = self.known_to == "nobody"
-        self.unless(
+        return self.unless(
             (unknown and self.reason is None, "a declaration needs a reason", "reason", "why no outsider knows it"),
             (not unknown and self.reason is not None, "a reason needs a declaration", "known_to", "nobody"),
             (self.known_to == "outsiders" and not self.share, "the section has no effect", "share", "true"),
             (self.known_to == "everyone" and self.share, "a direct identifier is not shared", "share", "false"),
         )
-        return self
 
 
 # Keys that belong together. An adversary that sets a key of the first tuple inherits no key of the second tuple.

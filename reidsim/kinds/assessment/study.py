@@ -334,14 +334,13 @@ class RiskScenario(schema.ScenarioHead):
         cohorts = [] if threshold is None else list(threshold.sizes)
         problem = "cohorts need a single release with one record per person and no weights"
         single = "only release.path, or one value of release.sizes and one sample"
-        refuse_first(
+        return self.unless(
             (WORST_CASE in self.knowledge, reserved, f"knowledge.{WORST_CASE}", None, None),
-            (use and self.population is None, "section missing", "population", None, f"a recipe, {use}"),
-            (uniqueness.estimates and not (sized or weighted), "key missing", key, None, needed),
-            (uniqueness.estimates and sized and weighted, twice, key, None, f"either {key} or release.weight"),
-            (cohorts and several, problem, "threshold.sizes", cohorts, single),
+            (use and self.population is None, "section missing", "population", f"a recipe, {use}", None),
+            (uniqueness.estimates and not (sized or weighted), "key missing", key, needed, None),
+            (uniqueness.estimates and sized and weighted, twice, key, f"either {key} or release.weight", None),
+            (cohorts and several, problem, "threshold.sizes", single, cohorts),
         )
-        return self
 
 
 @dataclass(frozen=True, eq=False)

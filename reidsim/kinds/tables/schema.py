@@ -254,13 +254,12 @@ class TablesResourceSection(DrawnResourceSection):
     def _check_single_source(self) -> TablesResourceSection:
         of_file, alone = self.kind == "file", 'a file needs kind "file", and kind "file" needs a file'
         sized, uneven = "the rows of the file determine the size", not isinstance(self.coverage, float | None)
-        refuse_first(
-            (of_file != (self.file is not None), alone, "file", self.file, None),
-            (of_file and self.size, sized, "size", self.size, "this key only with a drawn list"),
-            (not self.is_list and self.size, "the key needs a list", "size", self.size, "a `kind`"),
-            (uneven and not self.is_list, "unequal coverage needs a list", "coverage", None, "a number, or a `kind`"),
+        return self.unless(
+            (of_file != (self.file is not None), alone, "file", None),
+            (of_file and self.size, sized, "size", "this key only with a drawn list"),
+            (not self.is_list and self.size, "the key needs a list", "size", "a `kind`"),
+            (uneven and not self.is_list, "unequal coverage needs a list", "coverage", "a number, or a `kind`", None),
         )
-        return self
 
     @property
     def share(self) -> float:
