@@ -809,7 +809,7 @@ class Adversary(mesa.Agent):
         self._exclusion = next_state(self._exclusion, detected * there)
         acts, detections = self.acts, self.acts * number
         fines, payoff = setting.enforcement.fine * detections, outcome.payoff if acts else 0.0
-        if acts and outcome.attacked is not None and self.profile.single_exploit and self.profile.expected_fine > 0:
+        if acts and outcome.attacked is not None and self.profile.expected_fine > 0:
             # The planned payoff contains the expected fines; replace them by the drawn fines.
             payoff += self.profile.expected_fine * outcome.exploits - fines
         self.measures = {

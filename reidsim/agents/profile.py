@@ -130,8 +130,6 @@ class AdversaryProfile:
     access_outlay, exploit_outlay : float, optional
         Cost of an attack and of each exploit, in currency units. Without `access_outlay`, the cost is the expected gain
         less payoff and fines.
-    single_exploit : bool
-        Whether an attack consists of exactly one exploit.
     draws_targets : bool
         Whether an adversary with too small a budget attacks a random sample of the profitable records, drawn anew in
         each round. Otherwise it attacks the records with the highest expected payoff per currency unit.
@@ -157,7 +155,6 @@ class AdversaryProfile:
     expected_fine: float = 0.0
     access_outlay: float | None = None
     exploit_outlay: float = 0.0
-    single_exploit: bool = True
     draws_targets: bool = False
     planner: Any = field(default_factory=Planner)
     believed: AdversaryProfile | None = None

@@ -211,7 +211,6 @@ def profile_of(
             accuracy=section.accuracy,
             learns=section.expected_accuracy is not None,
             experience=section.experience,
-            single_exploit=not isinstance(planner, SequentialAdversary),
             **outlays,
         )
 
