@@ -157,14 +157,14 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     position = {group: -number for number, group in enumerate(groups)}
     panel = 3.6, max(2.2, 0.8 + 0.24 * len(groups))
     figure, grid = style.new_figure(1, means["knowledge"].nunique(), panel=panel, sharex=True, sharey=True)
-    for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
+    for (name, rows), axes in zip(means.groupby("knowledge", sort=False, observed=True), grid[0], strict=True):
         y = [position[group] for group in zip(rows["attribute"], rows["value"], strict=True)]
         colours = np.where(rows["percentile_risk"] > rows["threshold"], VERMILION, BLACK)
         axes.scatter(rows["percentile_risk"], y, c=colours.tolist(), s=22, zorder=3)
         axes.hlines(y, rows["low"], rows["high"], colors=colours.tolist(), linewidth=0.8)
         axes.axvline(rows["threshold"].iloc[0], **_accepted(means))
         axes.set_xlim(left=0)
-        style.label_axes(axes, title=style.given_name(name), x=_risk_label(means), numbers="x")
+        style.label_axes(axes, title=style.given_name(str(name)), x=_risk_label(means), numbers="x")
     labels = [value if attribute == EVERYBODY else f"{attribute}: {value}" for attribute, value in groups]
     grid[0][0].set_yticks(list(position.values()), labels)
     style.legend_below(figure)
@@ -193,7 +193,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     # Legends leave out labels that begin with an underscore.
     draws = "9 of 10 draws" if (means["low"] < means["high"]).any() else "_"
     figure, grid = style.new_figure(1, means["knowledge"].nunique(), panel=(3.6, 3.2), sharey=True)
-    for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
+    for (name, rows), axes in zip(means.groupby("knowledge", sort=False, observed=True), grid[0], strict=True):
         rows = rows.sort_values("records", kind="stable")
         for (attribute, _), line in rows.groupby(["attribute", "value"], sort=False, observed=True):
             own, band = look[attribute == EVERYBODY], line[["low", "high"]].to_numpy().T
@@ -203,7 +203,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
         style.scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)
         words = _risk_label(means) if axes is grid[0][0] else ""
-        style.label_axes(axes, title=style.given_name(name), x="People in the cohort", y=words, numbers="y")
+        style.label_axes(axes, title=style.given_name(str(name)), x="People in the cohort", y=words, numbers="y")
     style.legend_below(figure)
     return figure
 
@@ -214,14 +214,6 @@ def _draw_shares(axes: Axes, values: pd.Series[float]) -> None:
     for name, look in style.looks(by_adversary).items():
         own, label = by_adversary[name], style.sentence(style.given_name(name))
         style.draw_steps(axes, own, np.arange(1, len(own) + 1) / len(own), look, label)
-
-
-def _by(table: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each value of the column `key` as text, with its rows of `table`.
-
-    Values are in the order of their first appearance. The result is an iterator of pairs of str and DataFrame.
-    """
-    return ((str(name), rows) for name, rows in table.groupby(key, sort=False, observed=True))
 
 
 def _means(table: pd.DataFrame) -> pd.DataFrame:
