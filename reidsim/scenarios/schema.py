@@ -46,7 +46,7 @@ def distinct(problem: str) -> AfterValidator:
     For a repeated entry, it raises an `InputError` with the text `problem`. None passes.
     """
 
-    def checked(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def checked(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         require_distinct(problem, values or ())
         return values
 

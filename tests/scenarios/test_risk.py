@@ -122,7 +122,7 @@ def test_a_file_within_a_known_population(folder):
             {"release.sizes": [11]},
             "release.sizes: the sample is larger than the population; found 11; expected at most 10",
         ),
-        ({"release.sizes": [3, 3]}, "sizes: value given twice; found [3, 3]"),
+        ({"release.sizes": [3, 3]}, "sizes: value given twice; found 3"),
         ({"release.path": "records.csv"}, "the records are missing or given twice"),
         ({"release.attributes": ["county"]}, "release.attributes: no such attribute; found 'county'"),
         (

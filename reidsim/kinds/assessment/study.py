@@ -79,12 +79,12 @@ class RiskReleaseSection(Section):
         column that identifies the person's household; with it, results have the measure `household_risk`
     """
 
-    sizes: tuple[schema.Count, ...] = ()
+    sizes: Annotated[tuple[schema.Count, ...], schema.distinct("value given twice")] = ()
     samples: Annotated[schema.Count, schema.with_key("sizes")] = 1
     path: schema.Text | None = None
     persons: Annotated[schema.Text | None, schema.with_key("path")] = None
     delimiter: Annotated[schema.Delimiter, schema.with_key("path")] = ","
-    attributes: tuple[str, ...] = ()
+    attributes: Annotated[tuple[str, ...], schema.distinct("value given twice")] = ()
     columns: Annotated[dict[str, str], schema.with_key("path")] = Field(default={})
     weight: Annotated[schema.Text | None, schema.with_key("path")] = None
     person: Annotated[schema.PersonKey | None, schema.with_key("path")] = None
@@ -95,14 +95,12 @@ class RiskReleaseSection(Section):
         exclusive = "sampling weights and a person key exclude each other"
         is_attribute = self.weight in (*self.attributes, *self.columns.values())
         attributes = [self.columns.get(name, name) for name in self.attributes]
-        repeated = [(key, list(getattr(self, key))) for key in ("sizes", "attributes")]
         keys = [(key, column) for key in ("person", "household") for column in key_columns(getattr(self, key))]
         no_attribute, either = "a column that is no attribute", "either sizes or path"
         return self.unless(
             ((self.path is None) == (not self.sizes), "the records are missing or given twice", "", either, None),
             (is_attribute, "the column of sampling weights is also an attribute", "weight", None),
             (self.weight and self.person, exclusive, "weight", "either weight or person"),
-            *((len({*values}) < len(values), "value given twice", key, None, values) for key, values in repeated),
             *(
                 (column in attributes, f"the key of {key}s is a quasi-identifier", key, no_attribute, column)
                 for key, column in keys

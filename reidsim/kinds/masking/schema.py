@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.validation import Section
 from reidsim.kinds.masking.policies import POLICIES, policy_named
 from reidsim.scenarios import registry, schema
@@ -134,14 +134,13 @@ class ResourceSection(DrawnResourceSection, TableSection):
     """
 
     holds: Annotated[Literal["targets", "others", "anyone"], _HOLDS] = "anyone"
-    attributes: tuple[str, ...] = Field(min_length=1)
+    attributes: Annotated[tuple[str, ...], schema.distinct("attribute given twice")] = Field(min_length=1)
     missing_alleles: Annotated[schema.Share | None, _INFERRED_FROM] = None
     count: Annotated[schema.Text | None, _COUNTED] = None
 
     @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
         file, alleles, kind = self.file, self.missing_alleles, self.kind
-        require_distinct("attribute given twice", self.attributes, where="attributes")
         incomplete, drawn = kind == "file" and (file is None or self.size is not None), kind not in (None, "file")
         in_file, empty = "missing_alleles is not supported with a file", "empty cells for missing alleles in the file"
         return self.unless(
@@ -213,7 +212,7 @@ class SubjectsSection(PoliciesSection):
         with policy `random-masking`: probability that an attribute is shared
     """
 
-    attributes: tuple[str, ...] = Field(min_length=1)
+    attributes: Annotated[tuple[str, ...], schema.distinct("attribute given twice")] = Field(min_length=1)
     always_shared: tuple[str, ...] = ()
     weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = "entropy"
     minority_support: float = 0.0
@@ -240,7 +239,6 @@ class SubjectsSection(PoliciesSection):
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
         names, always, reserved = self.attributes, self.always_shared, (*schema.RECORD_COLUMNS, "gap")
-        require_distinct("attribute given twice", names, where="attributes")
         require_among("not an attribute that can be shared", self.generalize, names, where="generalize")
         result, shared = "attribute name reserved for a column of the results", "the attribute is always shared"
         first, anonymous = names[: len(always)], any(name.startswith(registry.K_ANONYMITY) for name in self.policies)
@@ -421,13 +419,12 @@ class MaskingScenario(schema.ScenarioHead):
         mixed, only = "some tables are drawn and others are files", "only drawn tables or only files"
         origin = f"a population, from which {next(iter(drawn), None)!r} is drawn"
         reserved, repeated = "resource name reserved for the table of targets", not drawn and self.replications > 1
-        refuse_first(
-            (TARGETS in self.resources, reserved, f"resources.{TARGETS}", None, "another name"),
-            (drawn and len(drawn) < len(tables), mixed, None, drawn, only),
-            (drawn and population is None, "section missing", "population", None, origin),
-            (repeated, "all replications of files are equal", "replications", self.replications, "1"),
+        return self.unless(
+            (TARGETS in self.resources, reserved, f"resources.{TARGETS}", "another name", None),
+            (drawn and len(drawn) < len(tables), mixed, "", only, drawn),
+            (drawn and population is None, "section missing", "population", origin),
+            (repeated, "all replications of files are equal", "replications", "1"),
         )
-        return self
 
     def _check_attack(self) -> None:
         """Check that the adversary's resources exist and fit its background knowledge.

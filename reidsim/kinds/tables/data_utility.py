@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import chain, combinations
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from reidsim.audit.release import ColumnReader, is_all_numbers
-from reidsim.core.errors import InputError, refuse_first, require_distinct
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.numerics import random_stream, wilson_interval
 from reidsim.core.tables import coded, text_column
 from reidsim.core.validation import Section
 from reidsim.populations.population import natural_categories
-from reidsim.scenarios.schema import Text
+from reidsim.scenarios.schema import Text, distinct
 
 Floats = NDArray[np.float64]
 # Value and 95% interval of a statistic; NaN if missing.
@@ -109,14 +109,13 @@ class UtilitySection(Section):
         column that a classifier predicts from the other columns
     """
 
-    columns: tuple[Text, ...] = ()
+    columns: Annotated[tuple[Text, ...], distinct("column given twice")] = ()
     categories: tuple[Text, ...] = ()
     regression: Text | None = None
     classifier: Text | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> UtilitySection:
-        require_distinct("column given twice", self.columns, where="columns")
         if self.regression is not None:
             Formula.read(self.regression)
         return self
