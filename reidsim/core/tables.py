@@ -90,6 +90,7 @@ def read_coded_table(
     trim: bool = True,
     encoding: str | None = None,
     sheet: str | None = None,
+    columns: Collection[str] | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> pd.DataFrame:
     """Read a table with every value as text, and each distinct value of a column once.
@@ -115,6 +116,8 @@ def read_coded_table(
         UTF-8 by default. A byte order mark is removed.
     sheet : str, optional
         Sheet of a workbook; the first by default.
+    columns : collection of str, optional
+        Columns to read of Parquet, if all of them exist; by default, all.
     progress : callable, optional
         Called with the numbers of bytes read and in total while delimited text is read.
 
@@ -137,13 +140,14 @@ def read_coded_table(
         return text_table(read_typed_file(path, sheet=sheet), str(path), trim=trim)
     batches: Iterator[pa.RecordBatch]
     if path.suffix == ".parquet":
-        names, batches = _parquet_batches(path)
+        names, batches = _parquet_batches(path, columns)
+        names = names if columns is None else _existing(columns, names)
     else:
         names, batches = _text_batches(path, delimiter, header, comment, encoding, progress)
-    columns, codes = [_CodedColumn() for _ in names], [list[Numbers]() for _ in names]
+    cells_of, codes = [_CodedColumn() for _ in names], [list[Numbers]() for _ in names]
     free, rows = free_memory(), 0
     for batch in batches:
-        for column, own, cells, name in zip(columns, codes, batch.columns, names, strict=True):
+        for column, own, cells, name in zip(cells_of, codes, batch.columns, names, strict=True):
             with _as_text(path, name, cells.type):
                 column.add(cells)
                 if column.is_full:
@@ -153,7 +157,7 @@ def read_coded_table(
         require_memory(_COPIES * held, "too large for memory", source=path, free=free)
     _require_rows(path, rows)
     found = []
-    for column, name in zip(columns, names, strict=True):
+    for column, name in zip(cells_of, names, strict=True):
         # The codes of each column are released as soon as its values are in the table.
         with _as_text(path, name, column.type):
             found.append(column.values([*codes.pop(0), column.numbered()], trim=trim))
@@ -340,7 +344,8 @@ class _CodedColumn:
         # In the order of their first cells; the dictionary may have values without a cell.
         order = pd.unique(np.concatenate([pd.unique(part) for part in codes]).astype(np.int32))
         values = self.dictionary.take(pa.array(order, mask=order < 0))
-        if pa.types.is_floating(values.type) and compute.all(compute.equal(values, compute.floor(values))).as_py():
+        if pa.types.is_floating(values.type):
+            values = compute.if_else(compute.is_nan(values), None, values)
             with contextlib.suppress(pa.ArrowInvalid):
                 values = values.cast(pa.int64())
         texts = compute.fill_null(values.cast(pa.string()), "")
@@ -506,8 +511,8 @@ def reading_parquet(path: Path) -> Iterator[None]:
         raise InputError(f"cannot be read as a Parquet file: {reason}", source=path) from None
 
 
-def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, or some of its columns, with types.
+def read_parquet(path: Path) -> pa.Table:
+    """Read a Parquet file with types.
 
     Raises
     ------
@@ -516,7 +521,7 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
     """
     with reading_parquet(path):
         # Use an absolute path: pyarrow interprets hdfs:/people.parquet as a server address.
-        return parquet.read_table(path.absolute(), columns=columns)
+        return parquet.read_table(path.absolute())
 
 
 def _parquet(path: Path) -> Any:

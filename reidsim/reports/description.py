@@ -10,14 +10,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
 from reidsim.agents.explanation import OPTION_COLUMNS, options_table
 from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
-from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.core.tables import as_file
 from reidsim.core.wording import counted
 from reidsim.drafts.people import may_name_weight, names_weight
@@ -477,79 +475,53 @@ def read_coded_file(
         row; if a column is named twice or has two uses; if its counts are not whole numbers of 0 or more, or are all 0;
         or if a weight is not a number of 1 or more.
     """
-    is_parquet, recorded, weights = path.suffix == ".parquet", dict[str, Any](), None
-    require_no_device(path)
+    recorded, weights = dict[str, Any](), None
     tables.refuse_encoding_of_types(path, encoding)
-    if is_parquet:
+    if path.suffix == ".parquet":
         with tables.reading_parquet(path):
-            schema = parquet.read_schema(path.absolute())
-        require_distinct("column named twice", schema.names, source=path)
-        names, recorded = schema.names, population_metadata(schema) or {}
-    else:
-        delimiter = tables.sniff_delimiter(path, encoding)
-        frame = tables.read_table(path, delimiter=delimiter, comment="#", encoding=encoding or "utf-8")
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-        names = table.column_names
+            recorded = population_metadata(parquet.read_schema(path.absolute())) or {}
     count = count if count is not None else recorded.get("count")
     besides = {name: what for name, what in ((count, "counts"), (weight, "sampling weights")) if name is not None}
+    table = tables.read_coded_table(
+        path,
+        delimiter=tables.sniff_delimiter(path, encoding),
+        comment="#",
+        encoding=encoding,
+        columns=None if columns is None else [*columns, *besides],
+    )
     if columns is None:
-        columns = [name for name in recorded.get("attributes") or names if name not in besides]
-    tables.require_columns(names, [*columns, *besides], path)
+        columns = [name for name in recorded.get("attributes") or map(str, table) if name not in besides]
+    tables.require_columns(table, [*columns, *besides], path)
     require_distinct("column named twice", columns, source=path)
     if not columns:
         raise InputError("the file has no attributes", source=path, expected="at least one column besides the counts")
     for name, use in besides.items():
         if name in columns:
             raise InputError(f"the column of {use} is also an attribute", source=path, found=name)
-    if is_parquet:
-        require_parquet_fits(path, [*columns, *besides])
-        table = tables.read_parquet(path, [*columns, *besides])
-        if table.num_rows == 0:
-            raise InputError("the file has no rows", source=path, expected="at least one row")
     if weight is not None:
         weights = _numbers(table[weight])
         with locating(path):
             require_weights(weights, weight)
     return CodedFile(
-        codes=pd.DataFrame({name: _codes(table[name], name, path) for name in columns}),
+        codes=pd.DataFrame({name: _codes(table[name]) for name in columns}),
         counts=None if count is None else _counts(table[count], count, path),
         weights=weights,
         recorded=recorded,
     )
 
 
-def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
-    """Return the code of each value of a column: 0 if missing, else 1 or more.
-
-    The result has shape (n_rows,). Values that differ only in surrounding spaces have the same code; blank text is
-    missing. `name` and `path` are for messages.
-
-    Raises
-    ------
-    InputError
-        If the column holds lists or other nested values.
-    """
-    if pa.types.is_nested(column.type):
-        raise InputError(
-            "the column does not hold one value per row",
-            source=path,
-            where=f"column {name!r}",
-            found=str(column.type),
-            hint="name the columns that are attributes",
-        )
-    values = column.to_pandas().astype("category").cat
-    labels = values.categories
-    if pd.api.types.is_string_dtype(labels):
-        labels = labels.str.strip().where(labels.str.strip() != "", None)
-    # The last entry is the code of nulls, whose index is -1.
-    return np.asarray(np.append(pd.factorize(labels)[0] + 1, MISSING)[values.codes], dtype=np.int32)
+def _codes(column: pd.Series[Any]) -> NDArray[np.int32]:
+    """Return the code of each value of a column of text: 0 if empty, else 1 or more; shape (n_rows,)."""
+    numbers, texts = tables.coded(column)
+    places = np.where(texts == "", MISSING, np.arange(1, len(texts) + 1))
+    return np.asarray(places[numbers], dtype=np.int32)
 
 
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    return np.asarray(pd.to_numeric(column.to_pandas().astype(object), errors="coerce"), dtype=np.float64)
+def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
+    return np.asarray(pd.to_numeric(column.astype("str"), errors="coerce"), dtype=np.float64)
 
 
-def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
+def _counts(column: pd.Series[Any], name: str, path: Path) -> NDArray[np.int64]:
     """Return the numbers of a column of counts as integers, shape (n_rows,).
 
     `name` and `path` are for messages.
@@ -561,15 +533,8 @@ def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
     """
     values = _numbers(column)
     wrong = ~((values >= 0) & (values < _INEXACT) & (values == np.floor(values)))
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(
-            "not a whole number of 0 or more",
-            source=path,
-            where=f"row {row + 1}, column {name!r}",
-            found=column[row].as_py(),
-            hint="for sampling weights, use --weight" if ((values >= 1) & (values < _INEXACT)).all() else None,
-        )
+    problem, expected = "not a whole number of 0 or more", "counts of records; for sampling weights, use --weight"
+    refuse_rows(wrong, problem, source=path, column=name, found=column, expected=expected)
     if not values.any():
         raise InputError(
             "all counts are 0", source=path, where=f"column {name!r}", expected="at least one count of 1 or more"

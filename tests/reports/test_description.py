@@ -128,7 +128,7 @@ def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
     ("name", "said"),
     [
         ("wt", "sampling weights are not counts of records; found 'wt' (use --weight wt)"),
-        ("grossed", "not a whole number of 0 or more; found '12.5' (for sampling weights, use --weight)"),
+        ("grossed", "found '12.5'; expected counts of records; for sampling weights, use --weight"),
     ],
 )
 def test_weights_are_no_counts(tmp_path, name, said):
