@@ -84,9 +84,9 @@ def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="cannot be read"):
         rerun(batch, "0/0")
-    for part, value in {"content": "x", "warnings": 3, "design.files": {"files": {"town.csv": 1}}}.items():
-        (batch / "manifest.json").write_text(json.dumps({**manifest, part.partition(".")[0]: value}))
-        with pytest.raises(InputError, match=f" {part}: not the manifest of a batch"):
+    for part, value in {"content": "x", "warnings": 3, "design": "x"}.items():
+        (batch / "manifest.json").write_text(json.dumps({**manifest, part: value}))
+        with pytest.raises(InputError, match=f" {part}: not the manifest of a run"):
             rerun(batch, "0/0")
 
 

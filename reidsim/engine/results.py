@@ -31,7 +31,7 @@ from pyarrow import parquet
 
 from reidsim.agents.attack import weighted_quantiles
 from reidsim.core.errors import InputError, reading, writing
-from reidsim.core.files import BUNDLED, data_file, is_parquet_folder, require_no_device
+from reidsim.core.files import BUNDLED, data_file, is_parquet_folder, read_json, require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.outcomes import Reidentified, own_measures
@@ -397,17 +397,35 @@ def without_folder(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in manifest.items() if key not in ("result", "figures", "warnings", "tables")}
 
 
-def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
-    """Check that the scenario in a manifest matches its stored hash.
+# Types of the entries of a manifest; the first three are required.
+_TYPES: dict[str, Any] = {"scenario": str, "content": dict, "versions": dict, "released_people": int}
+_TYPES |= dict.fromkeys(("scenario_file", "state"), str) | dict.fromkeys(("figures", "warnings"), list)
+_TYPES |= dict.fromkeys(("policies", "release_file", "origins", "design", "tables"), dict)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a results folder.
 
     Raises
     ------
     InputError
-        If the scenario was changed after the run.
+        If there is no manifest, it cannot be used, its scenario was changed after the run, or the folder contains
+        links.
     """
-    if scenario_hash(manifest["content"]) != manifest.get("scenario_hash"):
-        expected = "the unchanged scenario of the run, with hash scenario_hash"
-        raise InputError("not the manifest of a run", source=path, where="content", expected=expected)
+    require_no_links(folder)
+    path = folder / "manifest.json"
+    if not path.is_file():
+        expected = f"a folder with {path.name}, written by reidsim run"
+        raise InputError("not a results folder", source=folder, expected=expected)
+    manifest = read_json(path)
+    found: dict[str, Any] = dict.fromkeys([*_TYPES][:3]) | (manifest if isinstance(manifest, dict) else {})
+    where = next((key for key, kind in _TYPES.items() if not isinstance(found.get(key, kind()), kind)), "")
+    if not where and scenario_hash(found["content"]) != found.get("scenario_hash"):
+        where = "content"
+    if where:
+        expected = "a manifest written by reidsim run, with the scenario of its hash"
+        raise InputError("not the manifest of a run", source=path, where=where, expected=expected)
+    return found
 
 
 def recorded_content(loaded: Scenario[Any]) -> dict[str, Any]:

@@ -17,12 +17,12 @@ from pyarrow import parquet
 
 from reidsim.adversaries.response import planners
 from reidsim.core.errors import InputError, locating, reading
-from reidsim.core.files import BUNDLED, bundled_folder, bundled_names, read_json, read_text, require_parquet_fits
+from reidsim.core.files import BUNDLED, bundled_folder, bundled_names, read_text, require_parquet_fits
 from reidsim.core.tables import reading_parquet
 from reidsim.core.validation import Section, inline_toml, section_classes, validated
 from reidsim.core.wording import Code, Measure, measures_among
 from reidsim.drafts.draft import OF_PAPER
-from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
+from reidsim.engine.results import RunResult, measures_in_manifest, read_manifest
 from reidsim.reports.writer import Cell, own_template, shortened
 from reidsim.scenarios.kind import Kind, counted_units, gain_goes_with_loss, kind_of_content, schemas, section
 from reidsim.scenarios.registry import DEFAULT_KIND, Policy
@@ -34,10 +34,6 @@ COMPLETE_FOLDER = "a complete results folder written by reidsim run"
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 # Commands whose results compare no policies, or have no scenario.
 _WITHOUT_REPORT = ("attack", "attributes", "score", "switch")
-# Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
-_REQUIRED = {"scenario": str, "content": dict, "versions": dict}
-_OPTIONAL: dict[str, Any] = {"records": int | list, "released_people": int, "scenario_file": str}
-_OPTIONAL |= dict.fromkeys(("figures", "warnings"), list) | dict.fromkeys(("policies", "release_file", "origins"), dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,23 +246,13 @@ def open_folder(folder: Path) -> StoredRun:
     InputError
         If the folder is not a results folder, contains links, its manifest cannot be used, or its batch has not ended.
     """
-    path, expected = folder / "manifest.json", "a manifest written by reidsim run"
     with reading(folder):
         if not folder.is_dir():
             problem = "is a file" if folder.exists() else "no such folder"
             raise InputError(problem, source=folder, expected="a results folder written by reidsim run")
-        require_no_links(folder)
+        manifest = read_manifest(folder)
         tables = {table.stem: table for table in sorted(folder.glob("*.parquet"))}
         pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
-        if not path.is_file():
-            named = "a folder with manifest.json, written by reidsim run"
-            raise InputError("not a results folder", source=folder, expected=named)
-    manifest = read_json(path)
-    found = manifest if isinstance(manifest, dict) else {}
-    types = _REQUIRED | {key: kind for key, kind in _OPTIONAL.items() if key in found}
-    for key in (key for key, kind in types.items() if not isinstance(found.get(key), kind)):
-        raise InputError("not the manifest of a run", source=path, where=key, expected=expected)
-    require_sound(manifest, path)
     if manifest.get("state") == "running":
         hint = f"continue with reidsim run SCENARIO -o {folder} --resume"
         raise InputError("the batch is not complete", source=folder, expected="results of a finished run", hint=hint)
