@@ -261,24 +261,24 @@ def stress(
     loaded = with_method(loaded, method, samples)
     executor = execution.start()
     with telling_kept(runs, f"repeat the command with --runs {runs} to continue"):
-        result, folder = _study(loaded, "stress", stress_loaded, output, executor=executor, runs=runs)
+        result, folder = _study(
+            f"{loaded.name}-stress", stress_loaded, output, loaded=loaded, executor=executor, runs=runs
+        )
     arguments.print_results(result, stress_tables(result, loaded.name), verdict=True)
     arguments.tell_results(result, folder, group_readable=group_readable)
 
 
-def _study(
-    loaded: Scenario[ScenarioHead], name: str, play: Callable[..., Result], output: Path | None, **options: Any
-) -> tuple[Any, Path]:
+def _study(name: str, play: Callable[..., Result], output: Path | None, **options: Any) -> tuple[Any, Path]:
     """Compute a study and write its results folder with its figures; return result and folder.
 
-    `play` is called with the scenario, `options` and the progress. The folder is `output`; by default, the next free
-    folder ``results/SCENARIO-NAME-NNN``, for the scenario's name and the `name` of the study.
+    `play` is called with `options` and the progress. The folder is `output`; by default, the next free folder
+    ``results/NAME-NNN``, for `name`.
     """
-    with arguments.waiting(f"reading {loaded.name}") as progress:
+    with arguments.waiting(f"reading {name}") as progress:
         from reidsim.reports.python import illustrate
 
-        folder = arguments.results_folder(output, f"{loaded.name}-{name}")
-        result = play(loaded, **options, progress=progress)
+        folder = arguments.results_folder(output, name)
+        result = play(**options, progress=progress)
         interrupts.stop_if_interrupted()
         progress("drawing figures and writing results", 0, 1)
         result.save(folder, illustrate=illustrate)
@@ -309,7 +309,7 @@ def attributes(
     from reidsim.engine.attributes import attributes_loaded
     from reidsim.reports.study_tables import attributes_tables
 
-    result, folder = _study(loaded, "attributes", attributes_loaded, output, orders=orders)
+    result, folder = _study(f"{loaded.name}-attributes", attributes_loaded, output, loaded=loaded, orders=orders)
     arguments.print_results(result, attributes_tables(result))
     arguments.tell_results(result, folder)
 
@@ -347,7 +347,8 @@ def switch(
     from reidsim.engine.switch import switch_loaded
     from reidsim.reports.study_tables import switch_table, switch_text
 
-    result, folder = _study(loaded, "switch", switch_loaded, output, key=key, low=low, high=high, link_gain=link_gain)
+    amounts: dict[str, Any] = {"key": key, "low": low, "high": high, "link_gain": link_gain}
+    result, folder = _study(f"{loaded.name}-switch", switch_loaded, output, loaded=loaded, **amounts)
     arguments.print_results(result, [switch_table(result)], below=switch_text(result))
     arguments.tell_results(result, folder)
 
@@ -392,17 +393,13 @@ def score(
         The rows belong to no records; there are only claims.
     """
     loaded = changes.load(scenario, seed=seed)
-    with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.score import score_loaded
-        from reidsim.reports.study_tables import claims_tables
-        from reidsim.reports.terminal import summary_tables
-        from reidsim.scenarios.kind import counted_units
+    from reidsim.engine.score import score_loaded
+    from reidsim.reports.study_tables import claims_tables
+    from reidsim.reports.terminal import summary_tables
+    from reidsim.scenarios.kind import counted_units
 
-        folder = arguments.results_folder(output, f"{loaded.name}-score")
-        options: Any = {"key": key, "control": control, "sensitive": sensitive or (), "synthetic": synthetic}
-        result = score_loaded(loaded, file, progress=progress, **options)
-        interrupts.stop_if_interrupted()
-        result.save(folder)
+    options: Any = {"key": key, "control": control, "sensitive": sensitive or (), "synthetic": synthetic}
+    result, folder = _study(f"{loaded.name}-score", score_loaded, output, loaded=loaded, file=file, **options)
     units = counted_units(result.manifest["content"])
     title = f"policies of {loaded.name}" if synthetic else f"{file.name} as a policy of {loaded.name}"
     tables = summary_tables(result.summary, title, result.measures.values(), units=units)
@@ -466,15 +463,11 @@ def attack(
         Scenario whose hierarchies, column names, gain and cost are used.
     """
     loaded = None if scenario is None else arguments.Changes(allow_code=allow_code).load(scenario)
-    with arguments.waiting(f"reading {file}") as progress:
-        from reidsim.engine import red_team
-        from reidsim.reports.python import illustrate
-        from reidsim.reports.study_tables import attack_tables
+    from reidsim.engine import red_team
+    from reidsim.reports.study_tables import attack_tables
 
-        folder = arguments.results_folder(output, f"{file.stem}-attack")
-        result = red_team.attack(file, register, scenario=loaded, seed=seed, progress=progress, **vars(options))
-        interrupts.stop_if_interrupted()
-        result.save(folder, illustrate=illustrate)
+    inputs: Any = {"data": file, "register": register, "scenario": loaded, "seed": seed}
+    result, folder = _study(f"{file.stem}-attack", red_team.attack, output, **inputs, **vars(options))
     arguments.print_results(result, attack_tables(result))
     arguments.tell_results(result, folder)
 
@@ -530,12 +523,12 @@ def cross_play(
     options = CrossPlayOptions(
         knowledge, stages, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
     )
+    name = f"{loaded.name}-cross-play"
     if has_several_plays(loaded.scenario):
-        name = f"{loaded.name}-cross-play"
         result, folder = _run_several(loaded, name, cross_play_loaded, batch, output, options=options)
     else:
         batch.refuse_for_single_run(loaded.path)
-        result, folder = _study(loaded, "cross-play", cross_play_loaded, output, options=options)
+        result, folder = _study(name, cross_play_loaded, output, loaded=loaded, options=options)
     below = (*equilibrium_tables(result), *double_oracle_tables(result))
     arguments.print_results(result, cross_play_tables(result, measure), verdict=True, below=below)
     arguments.tell_results(result, folder, group_readable=group_readable)
