@@ -307,12 +307,13 @@ def report(
         return
     with arguments.waiting(f"reading {folder}") as progress:
         from reidsim.engine.results import require_no_standard_output
-        from reidsim.reports.page.report import write_report
+        from reidsim.reports import python
 
         stop_if_interrupted()
-        require_no_standard_output(output or folder)
-        written = write_report(folder, output, progress=progress, cells=not no_cells, **vars(options))
-    note(f"Report in {written}")
+        path = output or folder / "report.html"
+        require_no_standard_output(path)
+        python.report(folder, path, progress=progress, cells=not no_cells, **vars(options))
+    note(f"Report in {path}")
 
 
 @dataclass(frozen=True)
@@ -332,21 +333,6 @@ class KeptColumns:
     keep: Sequence[str] = ()
     keep_identifier: Sequence[str] = ()
     keep_free_text: bool = False
-
-    def kept(self, unknown_to_outsiders: Sequence[str] = (), max_singled_out: float | None = None) -> Any:
-        """Return the columns as a `Kept`, which the release uses; see there for the arguments.
-
-        If `max_singled_out` is None, the default of `Kept` applies.
-        """
-        from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
-
-        return Kept(
-            self.keep,
-            self.keep_identifier,
-            self.keep_free_text,
-            unknown_to_outsiders,
-            MOST_SINGLED_OUT if max_singled_out is None else max_singled_out,
-        )
 
 
 def share(
@@ -426,13 +412,15 @@ def share(
     with arguments.waiting(f"reading {folder}"):
         from reidsim.reports.page.bundle import share_files
         from reidsim.reports.shared.audited import summary_of
+        from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 
+        most = MOST_SINGLED_OUT if max_singled_out is None else max_singled_out
         sidecar, warnings, digests = share_files(
             folder,
             output,
             into=into,
             policy=policy,
-            kept=columns.kept(_split(unknown_to_outsiders, columns.keep), max_singled_out),
+            kept=Kept(*vars(columns).values(), _split(unknown_to_outsiders, columns.keep), most),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import reidsim
 from reidsim.core.wording import measures_among
 from reidsim.engine.results import make_manifest
-from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
+from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text
 from reidsim.reports.page.sources import assumptions, open_results
 from reidsim.reports.python import illustrate
 from reidsim.scenarios.kind import find_kind
@@ -135,7 +135,7 @@ def town(tmp_path_factory):
 @pytest.fixture(scope="module")
 def text(town):
     """Return the report of the town."""
-    return write_report(town, town.parent / "page" / "report").read_text(encoding="utf-8")
+    return reidsim.report(town, town.parent / "page" / "report").html
 
 
 # Content of a report.
@@ -227,7 +227,7 @@ def test_the_gap_of_a_search_within_a_budget_stands_before_the_first_table(tmp_p
     gap = result.manifest["policies"]["basic"]["gap"]
     assert gap > 0
     result.save(tmp_path / "run")
-    page = write_report(tmp_path / "run", tmp_path / "page").read_text(encoding="utf-8")
+    page = reidsim.report(tmp_path / "run", tmp_path / "page").html
     assert f"{gap:.2%} of the best case" in page.partition("<table")[0]
 
 
@@ -269,7 +269,7 @@ def test_the_release_is_audited_where_its_file_is_at_hand(town, text, tmp_path):
     manifest = json.loads((moved / "manifest.json").read_text(encoding="utf-8"))
     manifest["release_file"]["path"] = "elsewhere.csv"
     (moved / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    other = Parsed(write_report(moved, tmp_path / "other.html").read_text(encoding="utf-8"))
+    other = Parsed(reidsim.report(moved, tmp_path / "other.html").html)
     assert "The records as released were not read back: elsewhere.csv: no such file" in other.text
     assert "Fewest people who match a row" not in other.text
     assert "exposes no " not in other.text
@@ -380,7 +380,7 @@ def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
         beliefs = [{"key": "economics.loss", "believed": [30, 60]}]
         reidsim.stress(file, overrides={"stress": {"beliefs": beliefs}}).save(folder)
     shutil.rmtree(own)
-    page = Parsed(write_report(folder).read_text(encoding="utf-8"))
+    page = Parsed(reidsim.report(folder, folder / "report.html").html)
     assert_runs_and_loads_nothing(page)
     assert "a day's <script>wage</script>" in page.text
     assert "what subscribers pay" in page.text
@@ -422,7 +422,7 @@ def test_labels_are_text_whatever_they_hold(tmp_path, label):
         tables={"rounds": {"type": [label], "value": [1.0]}},
         figures=["strategies", "onerror=alert(1)"],
     )
-    page = Parsed(write_report(folder, tmp_path / "page.html").read_text(encoding="utf-8"))
+    page = Parsed(reidsim.report(folder, tmp_path / "page.html").html)
     assert_runs_and_loads_nothing(page)
     assert page.stack == []
     shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in label)

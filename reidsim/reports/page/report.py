@@ -62,35 +62,6 @@ UPPER_ENDS = tuple(_CLASSES.values())[1:]
 _QUANTILES = {"median": 0.5, "95% are at or below": 0.95, "highest": 1.0}
 
 
-def write_report(folder: str | Path, output: str | Path | None = None, **options: Any) -> Path:
-    """Write the report of a results folder as an HTML page or as PDF.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Results folder.
-    output : str or Path, optional
-        New file; ``report.html`` in the folder if not given. It is a PDF if its name ends in ``.pdf``.
-    options
-        Other parameters of `report_text`, such as `author`.
-
-    Returns
-    -------
-    Path
-        Path of the report.
-
-    Raises
-    ------
-    InputError
-        If the folder contains no results, a file in it cannot be read, `output` has the suffix of a Markdown file, or
-        the report exists or cannot be written, or the library for PDF is not installed.
-    """
-    path = Path(folder) / "report.html" if output is None else Path(output)
-    require_page(path)
-    write_page(path, report_text(folder, **options))
-    return path
-
-
 def require_page(path: Path) -> None:
     """Check that a report can be written to a path.
 
