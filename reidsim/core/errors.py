@@ -161,7 +161,8 @@ def not_written(source: str | Path, error: OSError) -> InputError:
 
     `error` is the system's error, whose text the message has; a full disk has a message of its own.
     """
-    is_full, other = error.errno == errno.ENOSPC, f"cannot be written: {error.strerror or error}"
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    other = f"cannot be written: {error.strerror or error}"
     return InputError("the disk is full; nothing was written" if is_full else other, source=source)
 
 

@@ -798,8 +798,8 @@ LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, 
 PEOPLE = "reidentified"
 # Outcomes of a record whose quantiles are computed in games of policies; withheld records are included.
 OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
-# Columns of the table of records whose quantiles are computed.
-_BY_RECORD = (*OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
+# Columns of the table of records whose quantiles are computed in assessments.
+_OF_PERSONS = ("prosecutor", "journalist", "marketer", "overall")
 
 
 def quantile_rows(
@@ -845,26 +845,24 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
-    """Return the quantiles of outcomes over the records of a result.
+    """Return the quantiles of outcomes over the records of rounds of agents, or of an assessment.
 
     Returns
     -------
     DataFrame
-        With agents, the table ``distributions`` of the result; see `reidsim.engine.single_run.analysis_of`. Otherwise
-        rows as in `quantile_rows`, by policy (in assessments, by ``records``, the size of the release, and
-        ``knowledge``). The risk of a record that is not attacked is 0. In scenarios that count people, each person
-        counts once. The table is empty if the result has no records, or if these have none of the grouping columns.
+        With agents, the table ``distributions`` of the result; see `reidsim.engine.single_run.analysis_of`. In
+        assessments, rows as in `quantile_rows`, by ``records``, the size of the release, and ``knowledge``. In
+        scenarios that count people, each person counts once. The table is empty if the result has no records, or if
+        these have none of the grouping columns.
     """
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:
         return of_rounds
     records = once_each(result.records, result.manifest["content"])
-    groups = [column for column in ("policy", "records", "knowledge") if column in records]
+    groups = [column for column in ("records", "knowledge") if column in records]
     if records.empty or not groups:
         return pd.DataFrame()
-    if "success_probability" in records and "attacked" in records:
-        records = records.assign(risk=np.where(records["attacked"], records["success_probability"], 0.0))
-    measures = [column for column in _BY_RECORD if column in records]
+    measures = [column for column in _OF_PERSONS if column in records]
     rows = (
         quantile_rows(dict(zip(groups, names, strict=True)), {name: group[name].to_numpy(float) for name in measures})
         for names, group in records.groupby(groups, sort=False, observed=True)

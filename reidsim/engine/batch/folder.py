@@ -9,7 +9,6 @@ change a table.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import sys
@@ -23,11 +22,12 @@ from typing import Any
 import pandas as pd
 
 from reidsim.adversaries.knowledge.groups import RECIPES
-from reidsim.core.errors import InputError, listed
+from reidsim.core.errors import InputError, listed, writing
 from reidsim.core.files import BUNDLED, bundled_folder, data_file, is_parquet_folder, read_toml, require_parquet_fits
 from reidsim.core.interrupts import tell_kept
+from reidsim.core.tables import reading_parquet
 from reidsim.engine import results
-from reidsim.engine.batch.design import Design, RunOutcome, RunTask, at_point, code_version, error_line
+from reidsim.engine.batch.design import Design, RunOutcome, RunTask, at_point, code_version
 from reidsim.engine.batch.statistics import batch_tables
 from reidsim.engine.results import adding_to, sha256_of, write_json
 from reidsim.populations.census import SEGMENTS
@@ -39,8 +39,6 @@ JOURNAL = "journal.jsonl"
 _LOCK = ".lock"
 # Opening a symbolic link would empty its target, so links are not followed.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-# Error numbers for a full disk, an exceeded quota and a file that exceeds the size limit.
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Text before the checksum at the end of a line of the journal.
 _CHECK = b',"check":"'
 # Parts of an outcome in a line of the journal, in addition to its task.
@@ -69,10 +67,8 @@ def only_writer(folder: Path) -> Iterator[None]:
     """
     path = folder / _LOCK
     while True:
-        try:
+        with writing(folder):
             descriptor = _open_private(str(path), os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
         try:
             _lock(descriptor)
         except OSError:
@@ -175,19 +171,16 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _keeping(path: Path) -> Iterator[None]:
-    """Convert an OSError of writing to a batch's folder to an InputError.
+    """Convert an OSError of writing to a batch's folder to an InputError, which tells whether runs are kept.
 
     The journal of the folder is at `path`.
     """
     try:
-        yield
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
-        hint = "free disk space and begin again; no run has finished yet"
-        if keeps_runs(path.parent):
-            hint = "free disk space and repeat the command (for a batch, with --resume); finished runs are kept"
-        raise InputError("the disk is full", source=path.parent, hint=hint) from None
+        with writing(path.parent):
+            yield
+    except InputError as error:
+        hint = "finished runs are kept; repeat the command (for a batch, with --resume)"
+        raise error.but(hint=hint if keeps_runs(path.parent) else error.hint) from None
 
 
 def _line(outcome: RunOutcome) -> bytes:
@@ -271,10 +264,8 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
     if manifest.get("tables", {}).get(path.name) not in (None, sha256_of(path)):
         raise InputError("the file changed since the batch ended", source=path, hint=_RUN_AGAIN)
     require_parquet_fits(path)
-    try:
+    with reading_parquet(path):
         return pd.read_parquet(path.absolute())
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error_line(error)}", source=path, hint=_RUN_AGAIN) from None
 
 
 def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Scenario[Any]:
