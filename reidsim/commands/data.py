@@ -415,18 +415,13 @@ def share(
         from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 
         most = MOST_SINGLED_OUT if max_singled_out is None else max_singled_out
+        unknown = _split(unknown_to_outsiders, columns.keep)
         sidecar, warnings, digests = share_files(
             folder,
             output,
             into=into,
             policy=policy,
-            kept=Kept(
-                columns.keep,
-                columns.keep_identifier,
-                columns.keep_free_text,
-                _split(unknown_to_outsiders, columns.keep),
-                most,
-            ),
+            kept=Kept(columns.keep, columns.keep_identifier, columns.keep_free_text, unknown, most),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,

@@ -187,18 +187,6 @@ TIMES_OWN = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 PRECISION = 1.02
 
 
-class BestAt(NamedTuple):
-    """A range of losses in which one policy has the highest payoff.
-
-    Losses are in currency units. The first range begins at 0 and the last one ends at infinity, although no game was
-    solved beyond the losses of `BreakEven.payoffs`.
-    """
-
-    low: float
-    high: float
-    policy: str
-
-
 @dataclass(frozen=True)
 class BreakEven:
     """The policy with the highest publisher payoff at each loss.
@@ -211,15 +199,16 @@ class BreakEven:
         The adversary's gain at all losses, in currency units; None if the gain is set equal to each loss.
     payoffs : mapping of float to mapping of str to float
         Publisher's payoff per record by loss (ascending) and policy. Policies are planned again at each loss.
-    best : tuple of BestAt
-        Ranges in ascending order of the loss. If several policies have the same payoff, the policy with the lowest
-        risk counts as best; if risks are equal, too, the first one in the scenario.
+    best : tuple of Stretch
+        Ranges of the loss in ascending order, each with one policy. The first one begins at 0 and the last one ends at
+        infinity, although no game was solved beyond the losses of `payoffs`. If several policies have the same payoff,
+        the policy with the lowest risk counts as best; if risks are equal, too, the first one in the scenario.
     """
 
     own: float
     gain: float | None
     payoffs: Mapping[float, Mapping[str, float]]
-    best: tuple[BestAt, ...]
+    best: tuple[Stretch, ...]
 
 
 def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> BreakEven:
@@ -276,7 +265,7 @@ def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> Br
     ends = [math.sqrt(below[-1] * above[0]) for (_, below), (_, above) in itertools.pairwise(groups)]
     ranges = zip(itertools.pairwise([0.0, *ends, math.inf]), groups, strict=True)
     payoffs = {loss: solved[loss].payoffs for loss in sorted(solved)}
-    return BreakEven(amounts.own, gain, payoffs, tuple(BestAt(*ends, policy) for ends, (policy, _) in ranges))
+    return BreakEven(amounts.own, gain, payoffs, tuple(Stretch(*ends, (policy,)) for ends, (policy, _) in ranges))
 
 
 # Solvers treat plans as equally good if their payoffs differ by less than this fraction of benefit plus loss.

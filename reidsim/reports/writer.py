@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from reidsim.core.errors import listed
 from reidsim.core.wording import Code, Inline, counted, number_text
-from reidsim.engine.switch import BestAt
+from reidsim.engine.switch import Stretch
 from reidsim.scenarios.kind import loss_text, section
 
 # Maximum length of a row name that is kept on one line.
@@ -180,7 +180,7 @@ def odds(risk: float) -> str:
     return f"{risk:.4g} (1 in {1 / risk:.4g})" if 0 < risk < 1 else f"{risk:.0f}"
 
 
-def _losses_text(best: BestAt) -> str:
+def _losses_text(best: Stretch) -> str:
     """Return as text the losses between which a policy is the best choice.
 
     An example is "less than 300". A range without an upper end is "more than" its lower end; from 0 on, "any amount".

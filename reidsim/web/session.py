@@ -381,7 +381,7 @@ class Session:
 
         shown = self.holding(one_game(scenario))
         even = break_even(shown, progress=require_open)
-        best = tuple(each._replace(policy=policy_name(each.policy)) for each in even.best)
+        best = tuple(each._replace(best=(policy_name(*each.best),)) for each in even.best)
         return render("break_even", {"even": replace(even, best=best), "unit": counted_units(shown.content)[0]})
 
     def releases(self, result: RunResult) -> Releases | None:

@@ -217,12 +217,12 @@ def test_break_even_is_that_of_runs_at_each_loss(tmp_path, gain):
     for loss, payoffs in list(found.payoffs.items())[::4]:
         again = reidsim.run(tmp_path / "patients.toml", overrides={**fixed, "economics.loss": loss}).summary
         assert payoffs == pytest.approx(again["publisher_payoff"].to_dict(), rel=1e-9)
-        best = next(each.policy for each in found.best if each.low <= loss <= each.high)
+        (best,) = next(each.best for each in found.best if each.low <= loss <= each.high)
         assert payoffs[best] == pytest.approx(max(payoffs.values()), rel=1e-9)
     assert [each.low for each in found.best] == [0.0, *(each.high for each in found.best[:-1])]
     assert found.best[-1].high == math.inf
     for below, above in zip(found.best[:-1], found.best[1:], strict=True):
-        for loss, policy in ((below.high / PRECISION, below.policy), (above.low * PRECISION, above.policy)):
+        for loss, policy in ((below.high / PRECISION, *below.best), (above.low * PRECISION, *above.best)):
             again = reidsim.run(tmp_path / "patients.toml", overrides={**fixed, "economics.loss": loss}).summary
             assert again["publisher_payoff"][policy] == pytest.approx(again["publisher_payoff"].max(), rel=1e-9)
 
