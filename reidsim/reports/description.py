@@ -16,6 +16,7 @@ from pyarrow import parquet
 from reidsim.agents.explanation import OPTION_COLUMNS, options_table
 from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
+from reidsim.core.files import require_no_device
 from reidsim.core.tables import as_file
 from reidsim.core.wording import counted
 from reidsim.drafts.people import may_name_weight, names_weight
@@ -476,6 +477,7 @@ def read_coded_file(
         or if a weight is not a number of 1 or more.
     """
     recorded, weights = dict[str, Any](), None
+    require_no_device(path)
     tables.refuse_encoding_of_types(path, encoding)
     if path.suffix == ".parquet":
         with tables.reading_parquet(path):

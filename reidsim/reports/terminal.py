@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -241,29 +241,11 @@ def sweep_tables(
     return tables
 
 
-def key_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return the shortest ending of each key path that no other path has, by path.
-
-    Endings consist of whole parts.
-
-    Parameters
-    ----------
-    keys : sequence of str
-        Key paths, such as ``"economics.loss"``, whose ending is ``loss`` unless another path ends so.
-    """
-    names = {}
-    for key in keys:
-        parts = key.split(".")
-        ends = (".".join(parts[start:]) for start in reversed(range(len(parts))))
-        names[key] = next((end for end in ends if sum(f".{other}".endswith(f".{end}") for other in keys) == 1), key)
-    return names
-
-
 def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[dict[str, list[str]], list[int]]]:
     """Yield the blocks of a sweep: values of keys, and positions, of its points.
 
-    Values are texts, by short name of the key. If keys vary one at a time, there is a block for each group of keys,
-    else one for all keys. Keys that are constant within a block are not part of it, unless all are.
+    Values are texts, by key path without ``economics.``. If keys vary one at a time, there is a block for each group of
+    keys, else one for all keys. Keys that are constant within a block are not part of it, unless all are.
 
     Parameters
     ----------
@@ -274,7 +256,6 @@ def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[d
     """
     keys = [str(name) for name in table.columns]
     in_turn = next((axis for axis in validated(SweepSection, content["sweep"], "sweep").axes if len(axis) > 1), ())
-    names = key_names(keys)
     for group in in_turn or [tuple(keys)]:
         others = {key for other in in_turn if other != group for key in other}
         rows = rows_along(table, in_turn, group, content)
@@ -284,7 +265,7 @@ def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[d
             places = [np.asarray(pd.factorize(rows[key])[0]) for key in reversed(own) if key not in group]
             rows = rows.iloc[np.lexsort([rows[group[0]].to_numpy(), *places])]
         varying = [key for key in own if len(rows[key].unique()) > 1] or own[:1]
-        yield dict(_values(rows[key], names[key]) for key in varying), rows.index.tolist()
+        yield dict(_values(rows[key], key.removeprefix("economics.")) for key in varying), rows.index.tolist()
 
 
 def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
