@@ -393,13 +393,17 @@ def score(
         The rows belong to no records; there are only claims.
     """
     loaded = changes.load(scenario, seed=seed)
-    from reidsim.engine.score import score_loaded
-    from reidsim.reports.study_tables import claims_tables
-    from reidsim.reports.terminal import summary_tables
-    from reidsim.scenarios.kind import counted_units
+    with arguments.waiting(f"reading {scenario}") as progress:
+        from reidsim.engine.score import score_loaded
+        from reidsim.reports.study_tables import claims_tables
+        from reidsim.reports.terminal import summary_tables
+        from reidsim.scenarios.kind import counted_units
 
-    options: Any = {"key": key, "control": control, "sensitive": sensitive or (), "synthetic": synthetic}
-    result, folder = _study(f"{loaded.name}-score", score_loaded, output, loaded=loaded, file=file, **options)
+        folder = arguments.results_folder(output, f"{loaded.name}-score")
+        options: Any = {"key": key, "control": control, "sensitive": sensitive or (), "synthetic": synthetic}
+        result = score_loaded(loaded, file, progress=progress, **options)
+        interrupts.stop_if_interrupted()
+        result.save(folder)
     units = counted_units(result.manifest["content"])
     title = f"policies of {loaded.name}" if synthetic else f"{file.name} as a policy of {loaded.name}"
     tables = summary_tables(result.summary, title, result.measures.values(), units=units)
