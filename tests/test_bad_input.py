@@ -166,6 +166,10 @@ COMBINATIONS = [
          section('[adversary]\nrisk = "prosecutor"'), says=["town.toml", "population", "missing", "'age'"]),
     case("attribute nobody has", edit(SCENARIO, "[attributes.age]", "[attributes.aeg]"),
          says=["town.toml", "attributes.aeg", "'people'", "did you mean 'age'?"]),
+    case("strengths without a policy that perturbs", section("[perturbation]\nstrengths = [0.1]"),
+         says=["town.toml: perturbation", "no effect", "policy pram, swap, microaggregate or noise"]),
+    case("section of strengths empty, without a policy that perturbs", section("[perturbation]"),
+         says=["town.toml: perturbation", "no effect", "policy pram, swap, microaggregate or noise"]),
     case("record like nobody", edit(SCENARIO, 'column = "Bezirk"', "draw = true"),
          edit(PATIENTS, "P04,m,30", "P04,m,33"), says=["patients.csv", "row 5", "age = 33, sex = M"]),
 ]  # fmt: skip

@@ -715,6 +715,9 @@ class TablesScenario(ScenarioHead):
             ReadIf(lambda _, scenario: scenario.releases is None, "without section releases, which determines it"),
         ),
         "releases.m": _with_policy("policy m-invariance", lambda each, _: each.replies == "planned"),
+        "perturbation": _with_policy(
+            "policy pram, swap, microaggregate or noise", lambda each, _: each.perturbs is not None
+        ),
         "perturbation.strengths": _with_policy(
             "policy pram, swap or noise", lambda each, _: each.perturbs not in (None, "microaggregate")
         ),
