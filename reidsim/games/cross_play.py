@@ -175,7 +175,8 @@ class BestReply:
         constraint = Constraint(no_attack=self.no_attack)
         if (linker := directed_linker(game)) is not None:
             alone = branch_and_bound(by_record(game), constraint)
-            return best_release(game, linker, alone, constraint, may_withhold=self.may_withhold)
+            safe = branch_and_bound(by_record(game), Constraint(no_attack=True))
+            return best_release(game, linker, alone, constraint, safe=safe, may_withhold=self.may_withhold)
         choice = branch_and_bound(game, constraint)
         return withholding(game, choice) if self.may_withhold else choice
 

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from directions_oracle import PlainLimited, PlainPeople, PlainRelease
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tiers import cases, examples
 
@@ -199,6 +199,35 @@ def test_no_change_of_two_records_improves_the_best_release(seeds, people_have_s
         forms = slice(None) if may_withhold else slice(-1)
         for _, payoff, safe in plain.exchanges(found):
             assert np.where(safe | (not no_attack), payoff, -np.inf)[forms, forms].max() <= total + 1e-8
+
+
+@example(20, best_replies.MOST_SEARCHED)
+@example(64, best_replies.MOST_SEARCHED)
+@examples(200)
+@given(st.integers(0, 10**6), st.sampled_from([best_replies.MOST_SEARCHED, 0]))
+def test_the_best_release_pays_at_least_as_much_as_the_best_one_without_attacks(seed, most_searched):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 40))
+
+    def people(count):
+        return tuple(tuple(int(rng.integers(len(levels[0]))) for levels in HIERARCHIES) for _ in range(count))
+
+    def amounts(*choices):
+        return tuple((rng.choice(choices, n) if seed % 2 else np.repeat(rng.choice(choices), n)).tolist())
+
+    records, others = people(n), people(int(rng.integers(60)))
+    plain = PlainRelease(
+        HIERARCHIES, records, records + others, amounts(10.0, 7.0, 25.0), amounts(0.0, 12.0, 30.0),
+        amounts(12.0, 30.0), amounts(4.0, 6.0, 11.0), ("person", "both")[seed // 2 % 2],
+    )  # fmt: skip
+    game, _ = directed(plain)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(best_replies, "MOST_SEARCHED", most_searched)
+        for each in (game, by_record(game)):
+            basic, safe = (BestReply(no_attack=no_attack).choose(each) for no_attack in (False, True))
+            paid, paid_without = (evaluate(each, choice).publisher_payoff.sum() for choice in (basic, safe))
+            # Only the release without attacks may withhold records.
+            assert paid >= paid_without - 1e-9 or (safe.strategies < 0).any()
 
 
 @pytest.mark.parametrize("people_have_several", [False, True])

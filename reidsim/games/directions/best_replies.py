@@ -373,6 +373,7 @@ def best_release(
     present: Choice,
     constraint: Constraint | None = None,
     *,
+    safe: Choice | None = None,
     may_withhold: bool = False,
     forms: NDArray[np.bool_] | None = None,
     report: Callable[[], object] = lambda: None,
@@ -393,6 +394,9 @@ def best_release(
     constraint : Constraint, optional
         If it forbids attacks, an attack pays on no record of the release; records that cannot be shared safely are
         withheld. The release then has the highest benefit found, and single changes may still raise its payoff.
+    safe : Choice, optional
+        Start of the search for a release without attacks, from which the search for a release with attacks starts too:
+        the best release without attacks in direction "record". By default `present`.
     may_withhold : bool
         Whether records may be withheld to raise the total payoff.
     forms : ndarray of bool, shape (n_strategies,), optional
@@ -413,15 +417,15 @@ def best_release(
     CoarseRows
         If only some records of a row are to be suppressed; rows of single records never raise it.
     """
-    constraint, n, size = constraint or Constraint(), game.n_records, game.space.size
+    constraint, n, size, safe = constraint or Constraint(), game.n_records, game.space.size, safe or present
     forms = np.ones(size, dtype=np.bool_) if forms is None else forms
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
     if not is_searched(int(linker.people.sum()), size):
-        return _few_suppressed(game, linker, present, constraint, limits, forms)
+        return _few_suppressed(game, linker, present, safe, constraint, limits, forms)
     anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
     allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
     (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits, report)
-    best = search.safe_from(present.strategies, needed, allowed & unattacked)
+    best = search.safe_from(safe.strategies, needed, allowed & unattacked)
     search.exchange(best)
     if not constraint.no_attack:
         first = present.strategies
@@ -455,6 +459,7 @@ def _few_suppressed(
     game: RecordGame,
     linker: DirectedLinker,
     present: Choice,
+    safe: Choice,
     constraint: Constraint,
     limits: PersonLimits | None,
     forms: NDArray[np.bool_],
@@ -463,19 +468,19 @@ def _few_suppressed(
 
     A fully suppressed row fits every person. The number of suppressed records is the largest number of rows that must
     fit a person for an attack in direction "person" not to pay; the records that lose least benefit are taken. No
-    record is suppressed if `forms` excludes this. The present release is compared with the unchanged one, where that is
-    allowed, each with and without suppressed records. If attacks are forbidden, the present release with suppressed
-    records is returned. For the parameters see `best_release`.
+    record is suppressed if `forms` excludes this. If attacks are forbidden, the release `safe` with suppressed records
+    is returned. Otherwise, it is compared with the present release and the unchanged one, where that is allowed, each
+    with and without suppressed records. For the parameters see `best_release`.
     """
     last, attacked = game.space.size - 1, np.zeros(game.n_records, dtype=np.bool_)
     if linker.direction == "both":
         attacked = by_record(game).outcome(last).response.invited
-    (kind, needed), people = needed_rows(game, linker), linker.people
-    may_suppress = constraint.allows(game.space, last, attacked) & forms[last]
+    (kind, needed), people, cautious = needed_rows(game, linker), linker.people, replace(constraint, no_attack=True)
 
     split: list[tuple[Rows, int]] = []
 
-    def suppressed(strategies: Strategies) -> Strategies:
+    def suppressed(strategies: Strategies, within: Constraint = constraint) -> Strategies:
+        may_suppress = within.allows(game.space, last, attacked) & forms[last]
         is_shared = strategies != WITHHELD
         usable = np.flatnonzero(is_shared & may_suppress)
         utility = np.zeros(game.n_records)
@@ -492,13 +497,16 @@ def _few_suppressed(
             split.append((tied, number))
         return np.where(np.isin(np.arange(game.n_records), cheapest), last, strategies)
 
-    tried = [suppressed(present.strategies)]
+    tried = [suppressed(safe.strategies, cautious)]
     if not constraint.no_attack:
         may_stay = constraint.allows(game.space, 0, np.zeros_like(attacked)) & forms[0]
         unchanged = np.where(may_stay, 0, present.strategies)
-        tried = [present.strategies, *tried, unchanged, suppressed(unchanged)]
+        tried += [present.strategies, suppressed(present.strategies), unchanged, suppressed(unchanged)]
     if split:
         raise CoarseRows(split)
+    tried[0] = _valid(game, tried[0], cautious, limits)
+    if not constraint.no_attack:
+        tried[0] = np.where(tried[0] == WITHHELD, present.strategies, tried[0])
     choices = [
         replace(present, strategies=_valid(game, each, constraint, limits), solver=SOLVER_OF_LARGE, exact=False)
         for each in tried

@@ -122,7 +122,14 @@ class SolvedPolicy(TablesPolicy):
 
     A subclass defines `pick`, for games in which the success probability of a record does not depend on the
     generalizations of other records. `choose` also plays the policy against adversaries who look people up.
+
+    Attributes
+    ----------
+    also_from : str, optional
+        Policy without attacks from whose release the search against such adversaries starts, too.
     """
+
+    also_from: ClassVar[str | None] = None
 
     def choose(self, study: TablesStudy, game: Game, draw: int, report: Progress = no_progress) -> Choice:
         """Return the `Choice` of a generalization for each game row.
@@ -152,9 +159,12 @@ class SolvedPolicy(TablesPolicy):
         planned = self.planned(study, played)
         if self.optimizes == "record" or self.scope(publisher) == "unit":
             is_own, limits = played is study.belief, self.limits(study)
-            start = study.solve_by_record(self) if is_own else self.choose(study, by_record(played), 0)
+            start, safe = (
+                study.solve_by_record(policy) if is_own else policy.choose(study, by_record(played), 0)
+                for policy in (self, self if self.also_from is None else POLICIES[self.also_from])
+            )
             limits |= {"may_withhold": self.optimizes == "record", "report": report}
-            return best_release(planned, linker, start, **limits)
+            return best_release(planned, linker, start, safe=safe, **limits)
         choice = self.pick(study, planned, no_progress)
         if not self.forbids_attacks:
             return choice
@@ -334,6 +344,7 @@ POLICIES.add(
     label="Basic",
     description="for each record or the table, the generalization with the highest payoff, "
     "whether or not records are attacked",
+    also_from="no-attack",
 )
 
 
