@@ -395,8 +395,8 @@ def best_release(
         If it forbids attacks, an attack pays on no record of the release; records that cannot be shared safely are
         withheld. The release then has the highest benefit found, and single changes may still raise its payoff.
     safe : Choice, optional
-        Start of the search for a release without attacks, from which the search for a release with attacks starts too:
-        the best release without attacks in direction "record". By default `present`.
+        Best release without attacks in direction "record", from which the search for a release with attacks starts
+        too, as the search without attacks does.
     may_withhold : bool
         Whether records may be withheld to raise the total payoff.
     forms : ndarray of bool, shape (n_strategies,), optional
@@ -425,15 +425,21 @@ def best_release(
     anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
     allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
     (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits, report)
-    best = search.safe_from(safe.strategies, needed, allowed & unattacked)
-    search.exchange(best)
+    unattacked_goals = [
+        search.safe_from(start.strategies, needed, allowed & unattacked)
+        for start in ([present] if safe is present else [present, safe])
+    ]
+    for goal in unattacked_goals:
+        search.exchange(goal)
+    best = unattacked_goals[0]
     if not constraint.no_attack:
         first = present.strategies
         if limits is not None:
             within_limits = _Search(game, linker, limits, report)
             first = within_limits.safe_from(first, np.zeros_like(needed), allowed).release.strategies
-        # The release without attacks is already computed. Unchanged records may pay more than all that is found.
+        # Releases without attacks are already computed. Unchanged records may pay more than all that is found.
         starts = [first, best.release.strategies, np.where(allowed[:, 0], 0, first)]
+        starts += [goal.release.strategies for goal in unattacked_goals[1:]]
         goals = [search.goal(start, loss, allowed, may_withhold=may_withhold) for start in starts]
         for goal in goals:
             search.improve(goal)
