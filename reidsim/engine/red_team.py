@@ -57,6 +57,8 @@ _RELIABILITY = (
 )
 _THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _MISSING = ("", "NA")
+# Coverages that are compared if none is stated.
+_COVERAGES = (1.0, 0.75, 0.5, 0.25)
 _LARGEST = 700.0  # exponent of the largest floating-point number
 
 
@@ -70,9 +72,10 @@ class AttackResult(Result):
     Parameters
     ----------
     summary : DataFrame
-        One row, the file: ``rows``, ``people`` in the register, ``claims``, predicted number of correct claims and
-        payoff with intervals (``predicted``, ``predicted_low``, ``predicted_high``, ``payoff_predicted`` and so on).
-        With the truth, also ``correct``, ``precision`` with its interval, ``payoff``, and the Brier score of each
+        One row, the file: ``rows``, ``people`` in the register, ``coverage``, ``claims``, predicted number of correct
+        claims and payoff with intervals (``predicted``, ``predicted_low``, ``predicted_high``, ``payoff_predicted`` and
+        so on), and the number of correct claims that the attack expects, with its own error rates (``expected``). With
+        the truth, also ``correct``, ``precision`` with its interval, ``payoff``, and the Brier score of each
         probability (``brier_predicted`` and so on).
     claims : DataFrame
         One row per claim, in the order of the file: ``row`` (first row of the person claimed, from 0), ``person`` (of
@@ -84,12 +87,19 @@ class AttackResult(Result):
     reliability : DataFrame
         Ten classes of claims by each probability (``estimate``): bounds ``from`` and ``to``, ``claims``, ``mean``
         probability, ``correct``, ``precision`` with its interval. Empty without the truth.
+    coverages : DataFrame
+        The numbers of `summary` by assumed ``coverage``: 1 and lower values, or the stated one.
+    errors : DataFrame
+        Share of rows whose cell does not cover the person's value, by ``column``: ``stated`` by the noise of the
+        scenario, which the prediction follows, and ``estimated`` by the attack.
     """
 
     summary: pd.DataFrame
     claims: pd.DataFrame
     thresholds: pd.DataFrame
     reliability: pd.DataFrame
+    coverages: pd.DataFrame
+    errors: pd.DataFrame
 
 
 def attack(
@@ -102,7 +112,7 @@ def attack(
     gain: float | None = None,
     cost: float | None = None,
     scenario: Scenario[Any] | str | Path | None = None,
-    coverage: float = 1.0,
+    coverage: float | None = None,
     seed: int | None = None,
     allow_code: bool = False,
     progress: Progress | None = None,
@@ -127,8 +137,9 @@ def attack(
         Gain of a correct claim and cost of a claim, in currency units. Default: gain and cost of the scenario.
     scenario : Scenario, str or Path, optional
         A scenario, or its name or file; its hierarchies, names of columns and values are used.
-    coverage : float
-        Probability that the person of a row is in the register, above 0.
+    coverage : float, optional
+        Probability that the person of a row is in the register, above 0. By default 1, and the result also has the
+        outcomes of other coverages.
     seed : int
         Seed of random choices between equally probable people. Default: the scenario's seed, or 0.
     allow_code : bool
@@ -181,7 +192,7 @@ class _Options(Section):
     person: str | None
     gain: float = Field(ge=0)
     cost: float = Field(ge=0)
-    coverage: float = Field(gt=0, le=1)
+    coverage: float | None = Field(gt=0, le=1)
     seed: Seed
 
 
@@ -212,24 +223,33 @@ def _attacked(
     problem, expected = "noise is supported for single rows", "one row per person, in the file and in the register"
     refuse_first((sides.has_noise and most_rows > 1, problem, "noise", counted(most_rows, "row"), expected))
     report("predicting", 1, 3)
-    # A row is searched only if so few people fit it that a claim could pay.
-    least = options.coverage * options.gain / options.cost if options.cost else np.inf
-    rows_of_person = int(person_sets.rows_of_person.max())
-    most = least * rows_of_person if person is None else max(least, _MOST_OF_LINKED_ROWS)
     some = np.random.default_rng(seed).permutation(len(sides.rows))[:TRAINING_ROWS]
     fits = _fits(sides, some)
-    report("linking", 2, 3)
-    (pairs, missed), is_linked = link(sides, fits, some, most, options.coverage, seed), person is not None
-    probable = _posteriors(pairs, missed, sides, row_sets, person_sets, options.coverage, is_linked=is_linked)
-    claimed = _claims(probable, unit_set, person_set, options, random_stream(seed, "claims"))
     first = pd.Series(np.arange(len(units))).groupby(units).first().to_numpy()
-    claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
-    claims = claims.join(claimed[list(ESTIMATES)])
-    if own is not None:
-        claims["correct"] = own[claims["row"]] == claimed["person"].to_numpy()
-    claims = claims.sort_values("row", ignore_index=True)
-    size = {"rows": len(shared), "people": len(names)}
-    tables_of = _measured(claims, options, size, files["file"].name)
+    rows_of_person, is_linked = int(person_sets.rows_of_person.max()), person is not None
+    report("linking", 2, 3)
+
+    def claims_if(coverage: float) -> tuple[pd.DataFrame, Floats]:
+        # A row is searched only if so few people fit it that a claim could pay.
+        least = coverage * options.gain / options.cost if options.cost else np.inf
+        most = max(least, _MOST_OF_LINKED_ROWS) if is_linked else least * rows_of_person
+        pairs, missed, errors = link(sides, fits, some, most, coverage, seed)
+        probable = _posteriors(pairs, missed, sides, row_sets, person_sets, coverage, is_linked=is_linked)
+        claimed = _claims(probable, unit_set, person_set, options, random_stream(seed, "claims"))
+        claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
+        claims = claims.join(claimed[list(ESTIMATES)])
+        if own is not None:
+            claims["correct"] = own[claims["row"]] == claimed["person"].to_numpy()
+        return claims.sort_values("row", ignore_index=True), errors
+
+    found = {each: claims_if(each) for each in (_COVERAGES if options.coverage is None else (options.coverage,))}
+    claims, estimated = next(iter(found.values()))
+    size = {"file": files["file"].name, "rows": len(shared), "people": len(names)}
+    coverages = pd.DataFrame([{**size, "coverage": each} | _summary(found[each][0], options) for each in found])
+    stated = [column.stated_error(sides.rows[:, place]) for place, column in enumerate(sides.columns)]
+    errors = pd.DataFrame({"column": [each.name for each in sides.columns], "stated": stated, "estimated": estimated})
+    tables_of = coverages.head(1), claims, *_by_probability(claims), coverages.drop(columns=[*size]), errors
+    warnings += _disagreement(coverages.iloc[0], errors)
     digests = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
     facts = {"attack": {**digests, **options.model_dump()}}
     timings = {"attack": time.perf_counter() - started}
@@ -303,7 +323,9 @@ def _read(
             hierarchy = Hierarchy.from_labels(attribute, [])
         elif loaded is not None:
             renamed = loaded.scenario.attributes[names[column]].values
-        linked, value_of_known, unread = _column(hierarchy, renamed, list(texts), list(known), np.bincount(value))
+        linked, value_of_known, unread = _column(
+            column, hierarchy, renamed, list(texts), list(known), np.bincount(value)
+        )
         if unread:
             problem = f"cells of column {column!r} that fit no value stand for the values of most similar spelling"
             warnings.append(f"{problem}, or for any value: {listed(unread)}")
@@ -323,12 +345,19 @@ def _read(
 
 
 def _column(
-    hierarchy: Hierarchy, renamed: Mapping[str, str], cells: Sequence[str], known: Sequence[str], people: Counts
+    name: str,
+    hierarchy: Hierarchy,
+    renamed: Mapping[str, str],
+    cells: Sequence[str],
+    known: Sequence[str],
+    people: Counts,
 ) -> tuple[LinkedColumn, Counts, list[str]]:
     """Return a column, the value of each known text, and the cells that fit no value.
 
     Parameters
     ----------
+    name : str
+        Name of the column.
     hierarchy : Hierarchy
     renamed : mapping of str to str
         Category of a text in files, if it differs.
@@ -354,7 +383,7 @@ def _column(
         # A value that the scenario does not know fits a cell that may denote any value.
         covers[number, :-1] = np.append(members, np.full(len(others), members.all()))
     counts = np.bincount(value, people, len(values)).astype(np.int64)
-    return LinkedColumn(tuple(cells), values, covers, counts), value, unread
+    return LinkedColumn(name, tuple(cells), values, covers, counts), value, unread
 
 
 def _fits(sides: Sides, some: NDArray[np.intp]) -> Floats:
@@ -495,36 +524,56 @@ def _claims(
     return found[["unit", "person"]].join(probable.iloc[found["row"]][list(ESTIMATES)].reset_index(drop=True))
 
 
-def _measured(
-    claims: pd.DataFrame, options: _Options, sizes: Mapping[str, int], name: str
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return the tables of an `AttackResult`; see there. `sizes` are numbers of rows and people."""
+def _summary(claims: pd.DataFrame, options: _Options) -> dict[str, float]:
+    """Return the numbers of claims, predicted and realised; see `AttackResult`."""
     n, correct = len(claims), claims.get("correct")
     number = successes(claims["predicted"].to_numpy())
-    expected = [claims["predicted"].sum(), number.quantile(0.025), number.quantile(0.975)]
-    summary: dict[str, float] = {**sizes, "claims": n}
-    for suffix, value in zip(("", "_low", "_high"), expected, strict=True):
+    predicted = [claims["predicted"].sum(), number.quantile(0.025), number.quantile(0.975)]
+    summary: dict[str, float] = {"claims": n}
+    for suffix, value in zip(("", "_low", "_high"), predicted, strict=True):
         summary |= {
             f"predicted{suffix}": float(value),
             f"payoff_predicted{suffix}": float(options.gain * value - options.cost * n),
         }
+    summary["expected"] = float(claims["probability"].sum())
     if correct is not None:
         summary |= {**_precision(correct), "payoff": float(options.gain * correct.sum() - options.cost * n)}
         summary |= {f"brier_{each}": float(((claims[each] - correct) ** 2).mean()) for each in ESTIMATES}
+    return summary
+
+
+def _disagreement(summary: Mapping[str, float], errors: pd.DataFrame) -> tuple[str, ...]:
+    """Return a warning if the attack expects a number of correct claims outside the interval of the prediction.
+
+    `summary` and `errors` are tables of an `AttackResult`. They differ if the attack estimates other error rates than
+    the prediction assumes. The warning names the column in which they differ most.
+    """
+    if summary["predicted_low"] <= summary["expected"] <= summary["predicted_high"]:
+        return ()
+    column = errors.loc[(errors["estimated"] - errors["stated"]).abs().idxmax()]
+    return (
+        f"the prediction assumes that {column['stated']:.1%} of the cells of column {column['column']!r} do not fit "
+        f"their person, and the attack estimates {column['estimated']:.1%}: it expects {summary['expected']:,.0f} "
+        f"correct claims instead of {summary['predicted']:,.0f}. Section noise of a scenario states changed values",
+    )
+
+
+def _by_probability(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables ``thresholds`` and ``reliability`` of an `AttackResult`."""
+    has_truth = "correct" in claims
     thresholds = []
     for threshold in _THRESHOLDS:
         above = claims[claims["probability"] >= threshold]
         row = {"threshold": threshold, "claims": len(above), "predicted": above["predicted"].mean()}
-        thresholds.append(row if correct is None else {**row, **_precision(above["correct"])})
+        thresholds.append({**row, **_precision(above["correct"])} if has_truth else row)
     reliability = []
-    for estimate in ESTIMATES if correct is not None else ():
+    for estimate in ESTIMATES if has_truth else ():
         of_class = (claims[estimate] * 10).astype(int).clip(upper=9)
         for tenth in sorted(of_class.unique().tolist()):
             rows, bounds = claims[of_class == tenth], {"estimate": estimate, "from": tenth / 10, "to": (tenth + 1) / 10}
             row = {**bounds, "claims": len(rows), "mean": rows[estimate].mean()}
             reliability.append({**row, **_precision(rows["correct"])})
-    first = pd.DataFrame([summary], index=pd.Index([name], name="file"))
-    return first.reset_index(), claims, pd.DataFrame(thresholds), pd.DataFrame(reliability, columns=_RELIABILITY)
+    return pd.DataFrame(thresholds), pd.DataFrame(reliability, columns=_RELIABILITY)
 
 
 def _precision(correct: pd.Series[bool]) -> dict[str, float]:

@@ -50,6 +50,8 @@ class LinkedColumn:
 
     Parameters
     ----------
+    name : str
+        Name of the column in both.
     labels : tuple of str
         Distinct cells of the released column.
     values : tuple of str
@@ -63,6 +65,7 @@ class LinkedColumn:
         `reidsim.releases.noise`.
     """
 
+    name: str
     labels: tuple[str, ...]
     values: tuple[str, ...]
     covers: Members
@@ -97,6 +100,18 @@ class LinkedColumn:
         drawn = self.noise @ self.people[:known] / max(self.people[:known].sum(), 1)
         return np.column_stack([self.noise, np.repeat(drawn[:, None], len(self.values) - known, axis=1)])
 
+    def stated_error(self, codes: Codes) -> float:
+        """Return the share of rows whose cell does not cover the person's value, by the column's noise.
+
+        `codes` are the labels of the rows, shape (n_rows,); cells that exclude no value are left out.
+        """
+        if self.noise is None:
+            return 0.0
+        known = self.noise.shape[1]
+        joint = self.noise * self.people[:known]
+        wrong = np.where(self.covers[:, :known], 0.0, joint).sum(axis=1) / joint.sum(axis=1).clip(_LEAST)
+        return float(wrong[codes[self.excludes[codes]]].mean()) if self.excludes[codes].any() else 0.0
+
 
 class Sides(NamedTuple):
     """Distinct released rows and distinct people.
@@ -125,7 +140,7 @@ class Sides(NamedTuple):
 
 def link(
     sides: Sides, fits: Floats, some: NDArray[np.intp], most: float, coverage: float, seed: int
-) -> tuple[pd.DataFrame, Floats]:
+) -> tuple[pd.DataFrame, Floats, Floats]:
     """Return the match weights of the pairs of a released row and a person that blocking finds.
 
     Parameters
@@ -148,6 +163,8 @@ def link(
         Columns ``row``, ``cell`` and ``weight``: the natural logarithm of the Bayes factor of a match.
     missed : ndarray of float64, shape (n_rows,)
         Probability that no pair has the person of a row, if this person is in the register.
+    errors : ndarray of float64, shape (n_columns,)
+        Estimated share of rows whose cell does not cover the person's value, among cells that exclude any value.
 
     Raises
     ------
@@ -223,7 +240,7 @@ def link(
     search = np.column_stack([fits[:, :1] < most, fits[:, 1:] <= min(MOST_BESIDE_ERRORS, most)])
     pairs = pairs_of(np.arange(len(rows)), search, shares, training=False)
     pairs["weight"] = pairs.pop("match_weight") * np.log(2) - np.log(prior / (1 - prior))
-    return pairs, 1 - _found(shares[:, :3], search, excludes).sum(axis=1)
+    return pairs, 1 - _found(shares[:, :3], search, excludes).sum(axis=1), 1 - shares[:, 0]
 
 
 def _found(shares: Floats, search: Members, excludes: Members) -> Floats:

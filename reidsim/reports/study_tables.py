@@ -180,11 +180,13 @@ _CLAIMS = (
 _ATTACK = {
     "rows": ("Rows", "{:,}", ""),
     "people": ("People in the register", "{:,}", ""),
+    "coverage": ("Coverage of the register", "{:.2f}", ""),
     "claims": ("Claims", "{:,}", ""),
     "correct": ("Correct claims", "{:,}", ""),
     "payoff": ("Payoff", "{:,.2f}", ""),
     "brier_predicted": ("Brier score of the prediction", "{:.4f}", ""),
     "brier_probability": ("Brier score of the attack", "{:.4f}", ""),
+    "expected": ("Correct claims, expected by the attack", "{:,.1f}", ""),
     "predicted": ("Correct claims, predicted", "{:,.1f}", "{:,.0f}"),
     "payoff_predicted": ("Payoff, predicted", "{:,.2f}", "{:,.2f}"),
     "precision": ("Precision", "{:.3f}", "{:.3f}"),
@@ -377,7 +379,7 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
 
 
 def attack_tables(result: AttackResult) -> Iterator[Table]:
-    """Yield terminal tables of an attack: its outcome, and precision by threshold."""
+    """Yield terminal tables of an attack: its outcome, precision by threshold, errors, and outcomes by coverage."""
     own, rows = result.summary.iloc[0], list[list[str]]()
     for name, (label, form, end) in _ATTACK.items():
         if pd.notna(own.get(name)):
@@ -387,6 +389,12 @@ def attack_tables(result: AttackResult) -> Iterator[Table]:
     layout = "from probability {threshold:.2f} | claims {claims:,} | predicted {predicted:.3f}"
     layout += " | correct {correct:,} | precision {precision:.3f}" if "correct" in own else ""
     yield table_of("Precision by threshold", result.thresholds, layout)
+    layout = "column {column} | by the scenario {stated:.1%} | by the attack {estimated:.1%}"
+    yield table_of("Cells that do not fit their person", result.errors, layout)
+    if len(result.coverages) > 1:
+        layout = "coverage {coverage:.2f} | claims {claims:,} | predicted {predicted:,.1f} | expected {expected:,.1f}"
+        layout += " | correct {correct:,} | payoff {payoff:,.2f}" if "correct" in own else ""
+        yield table_of("By coverage of the register", result.coverages, layout)
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
