@@ -189,6 +189,18 @@ def test_a_folder_of_parquet_files_is_drafted_run_and_shared_like_one_file(tmp_p
         reidsim.share("results of people.parquet", "no-attack", path="again.csv", accept_risk=True)
 
 
+@pytest.mark.parametrize("read", [read_coded_table, lambda path: read_distinct_rows(path, ["age"])])
+def test_a_column_of_another_type_in_a_later_file_is_named(tmp_path, read):
+    folder = tmp_path / "people.parquet"
+    folder.mkdir()
+    parquet.write_table(pa.table({"age": [30], "sex": ["F"]}), folder / "a.parquet")
+    parquet.write_table(pa.table({"age": ["old"], "sex": ["F"]}), folder / "b.parquet")
+    with pytest.raises(InputError, match=r"b\.parquet: column 'age' \(string, not int64\): cannot be read as a Parquet"):
+        list(read(folder))
+    parquet.write_table(pa.table({"age": pa.array([41], pa.int32()), "sex": ["F"]}), folder / "b.parquet")
+    assert read(folder) is not None
+
+
 @pytest.mark.parametrize("later", [{"age": [40], "zip": [3]}, {"zip": [3]}])
 @pytest.mark.parametrize("read", [read_coded_table, lambda path: read_distinct_rows(path, ["age"])])
 def test_files_of_a_folder_have_the_same_columns(tmp_path, later, read):

@@ -35,7 +35,7 @@ from pandas.io.stata import StataReader
 from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
-from reidsim.core.errors import InputError, listed, nearest, refuse_first, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first, refuse_rows, require_distinct
 from reidsim.core.files import (
     EXCEL,
     SAS,
@@ -549,14 +549,19 @@ def _parquet_batches(
     chosen = names if columns is None else _existing(columns, names)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for file in [*table.get_fragments()][slice(place, None if place is None else place + 1)]:
+        files = [*table.get_fragments()]
+        types = dict(zip(names, files[0].physical_schema.types, strict=True))
+        for file in files[slice(place, None if place is None else place + 1)]:
             source = path / Path(file.path).name if path.is_dir() else path
             with reading_parquet(source):
                 other = {*names} ^ {*file.physical_schema.names}
             if other:
                 expected = "equal columns in all files of the folder"
                 raise InputError("not in all files", source=source, where=f"column {min(other)!r}", expected=expected)
-            with reading_parquet(source):
+            own = dict(zip(file.physical_schema.names, file.physical_schema.types, strict=True))
+            # The types of the first file may be unsuitable for the values of another one.
+            others = [f"column {name!r} ({own[name]}, not {types[name]})" for name in chosen if own[name] != types[name]]
+            with locating(where=listed(others)), reading_parquet(source):
                 # Reading further ahead only takes memory.
                 yield from file.to_batches(table.schema, columns=chosen, use_threads=False, batch_readahead=1)
 
