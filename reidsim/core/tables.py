@@ -560,7 +560,9 @@ def _parquet_batches(
                 raise InputError("not in all files", source=source, where=f"column {min(other)!r}", expected=expected)
             own = dict(zip(file.physical_schema.names, file.physical_schema.types, strict=True))
             # The types of the first file may be unsuitable for the values of another one.
-            others = [f"column {name!r} ({own[name]}, not {types[name]})" for name in chosen if own[name] != types[name]]
+            others = [
+                f"column {name!r} ({own[name]}, not {types[name]})" for name in chosen if own[name] != types[name]
+            ]
             with locating(where=listed(others)), reading_parquet(source):
                 # Reading further ahead only takes memory.
                 yield from file.to_batches(table.schema, columns=chosen, use_threads=False, batch_readahead=1)
