@@ -219,3 +219,18 @@ def test_values_nested_too_deeply_are_refused(wrap):
 def test_a_single_run_refuses_an_executor_that_would_be_ignored(executor):
     with pytest.raises(reidsim.InputError, match=f"the scenario is a single run; found '{executor}'"):
         reidsim.Scenario.load("wan2015").run(executor=executor)
+
+
+def test_a_warning_points_at_the_line_of_the_user(monkeypatch):
+    sidecar = {"columns": [], "records": {"shared": 0}}
+    monkeypatch.setattr("reidsim.reports.python.share_files", lambda *_, **__: (sidecar, ["a note"], {}))
+    with pytest.warns(UserWarning, match="a note") as found:
+        reidsim.share("results", "basic")
+    assert found[0].filename == __file__
+
+
+def test_a_folder_of_another_type_is_refused():
+    with pytest.raises(
+        reidsim.InputError, match="load_result: argument 'folder': wrong type; found 5; expected the path"
+    ):
+        reidsim.load_result(5)

@@ -303,7 +303,8 @@ def report(
         if output is not None or no_cells or options != ReportOptions():
             raise InputError("the other options are for the report only", source="--figures", expected="no others")
         drawn = illustrate(load_result(folder), folder / "figures", f".{figures}")
-        note(f"{counted(len(drawn), 'figure')} in {folder / 'figures'}")
+        place = folder / "figures"
+        note(f"{counted(len(drawn), 'figure')} in {place}" if drawn else f"The results in {folder} have no figures")
         return
     with arguments.waiting(f"reading {folder}") as progress:
         from reidsim.engine.results import require_no_standard_output

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
-from reidsim.core.errors import InputError, not_among, reading, require_among, writing
+from reidsim.core.errors import InputError, not_among, reading, refuse_first, require_among, writing
 from reidsim.core.files import PrivateFolder, plain_name, require_plain
 from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
@@ -61,18 +63,18 @@ _RESULTS = (
 def illustrate(result: Result, folder: Path, ending: str = ".png") -> list[str]:
     """Write the figures of a result to a folder.
 
-    The folder is created if it does not exist.
+    The folder is created if it does not exist and there is a figure.
 
     Returns
     -------
     list of str
         Names of the files in the folder, in drawing order. All end in `ending`, one of `FORMATS`.
     """
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
     with own_settings():
         for name, figure in figures_of(result):
+            with writing(folder):
+                folder.mkdir(parents=True, exist_ok=True)
             # Names may contain scenario keys or come from user-defined kinds, so they need plain file names.
             plain = plain_name(name, names)
             names[plain] = f"{plain}{ending}"
@@ -265,6 +267,8 @@ def load_result(folder: str | Path) -> Result:
     >>> reidsim.load_result("results")
     RunResult('wan2015': safe-harbor, basic, sh-friendly, no-attack)
     """
+    is_path, expected = isinstance(folder, str | os.PathLike), "the path of a results folder"
+    refuse_first((not is_path, "wrong type", None, folder, expected), source="load_result: argument 'folder'")
     stored = open_folder(Path(folder))
     manifest, warnings = without_folder(stored.manifest), tuple(map(str, stored.manifest.get("warnings", ())))
     try:
@@ -766,7 +770,7 @@ def share(
             allow_code=allow_code,
         )
         for text in notes:
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=_levels_to_user())
         table = pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]])
         if sidecar["records"]["shared"]:
             table = read_table(next(iter(digests)), delimiter=str(sidecar["delimiter"]), trim=False)
@@ -775,6 +779,14 @@ def share(
     held = getattr(getattr(result, "held", None), "library", "pandas")
     native: pd.DataFrame = native_table(table, held if data is None else library_of(data))
     return native
+
+
+def _levels_to_user() -> int:
+    """Return the stack level of the line outside the package that led to the call of the caller."""
+    package, frame, level = str(Path(__file__).parents[1]), sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def result_html(result: Result) -> str:
