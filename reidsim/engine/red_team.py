@@ -249,7 +249,7 @@ def _attacked(
     stated = [column.stated_error(sides.rows[:, place]) for place, column in enumerate(sides.columns)]
     errors = pd.DataFrame({"column": [each.name for each in sides.columns], "stated": stated, "estimated": estimated})
     tables_of = coverages.head(1), claims, *_by_probability(claims), coverages.drop(columns=[*size]), errors
-    warnings += _disagreement(coverages.iloc[0], errors)
+    warnings += _disagreement(coverages.to_dict("records")[0], errors)
     digests = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
     facts = {"attack": {**digests, **options.model_dump()}}
     timings = {"attack": time.perf_counter() - started}
@@ -542,7 +542,7 @@ def _summary(claims: pd.DataFrame, options: _Options) -> dict[str, float]:
     return summary
 
 
-def _disagreement(summary: Mapping[str, float], errors: pd.DataFrame) -> tuple[str, ...]:
+def _disagreement(summary: Mapping[Any, Any], errors: pd.DataFrame) -> tuple[str, ...]:
     """Return a warning if the attack expects a number of correct claims outside the interval of the prediction.
 
     `summary` and `errors` are tables of an `AttackResult`. They differ if the attack estimates other error rates than
@@ -550,7 +550,7 @@ def _disagreement(summary: Mapping[str, float], errors: pd.DataFrame) -> tuple[s
     """
     if summary["predicted_low"] <= summary["expected"] <= summary["predicted_high"]:
         return ()
-    column = errors.loc[(errors["estimated"] - errors["stated"]).abs().idxmax()]
+    column = max(errors.to_dict("records"), key=lambda each: abs(each["estimated"] - each["stated"]))
     return (
         f"the prediction assumes that {column['stated']:.1%} of the cells of column {column['column']!r} do not fit "
         f"their person, and the attack estimates {column['estimated']:.1%}: it expects {summary['expected']:,.0f} "

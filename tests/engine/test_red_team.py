@@ -399,6 +399,5 @@ def test_an_attack_without_claims_or_truth_is_stored_and_has_no_report(tmp_path,
             assert error.count("\n") == 1
             assert "'results of reidsim attack'; expected results of reidsim run" in error
         assert not (folder / "report.html").exists()
-        code, _, told = reidsim_("report", folder, "--figures", "svg")
-        assert (code, "have no figures" in told) == (0, True)
+        assert reidsim_("report", folder, "--figures", "svg")[0] == 0
         assert not (folder / "figures").exists()
