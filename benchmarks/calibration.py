@@ -198,7 +198,6 @@ def main() -> None:
         print(f"\n{name}")
         summaries, claims = list[pd.DataFrame](), list[pd.DataFrame]()
         for case in STUDIES[name]():
-            case.options.setdefault("coverage", 1.0)
             found = attack(case.released, case.register, truth=case.truth, seed=len(claims), **case.options)
             present = (case.truth != "").to_numpy().mean()
             summaries.append(found.summary.assign(policy=case.policy, present=present))

@@ -428,7 +428,7 @@ class AttackOptions:
     cost : AMOUNT
         Cost of a claim (default: the scenario's).
     coverage : SHARE
-        Probability that the person of a row is in the register (default: 1, with the outcomes of other values).
+        Probability that the person of a row is in the register.
     """
 
     truth: Path | None = None
@@ -436,7 +436,7 @@ class AttackOptions:
     person: str | None = None
     gain: Annotated[float | None, typer.Option(min=0.0)] = None
     cost: Annotated[float | None, typer.Option(min=0.0)] = None
-    coverage: float | None = None
+    coverage: float = 1.0
 
 
 def attack(

@@ -57,8 +57,6 @@ _RELIABILITY = (
 )
 _THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 _MISSING = ("", "NA")
-# Coverages that are compared if none is stated.
-_COVERAGES = (1.0, 0.75, 0.5, 0.25)
 _LARGEST = 700.0  # exponent of the largest floating-point number
 
 
@@ -87,8 +85,6 @@ class AttackResult(Result):
     reliability : DataFrame
         Ten classes of claims by each probability (``estimate``): bounds ``from`` and ``to``, ``claims``, ``mean``
         probability, ``correct``, ``precision`` with its interval. Empty without the truth.
-    coverages : DataFrame
-        The numbers of `summary` by assumed ``coverage``: 1 and lower values, or the stated one.
     errors : DataFrame
         Share of rows whose cell does not cover the person's value, by ``column``: ``stated`` by the noise of the
         scenario, which the prediction follows, and ``estimated`` by the attack.
@@ -98,7 +94,6 @@ class AttackResult(Result):
     claims: pd.DataFrame
     thresholds: pd.DataFrame
     reliability: pd.DataFrame
-    coverages: pd.DataFrame
     errors: pd.DataFrame
 
 
@@ -112,7 +107,7 @@ def attack(
     gain: float | None = None,
     cost: float | None = None,
     scenario: Scenario[Any] | str | Path | None = None,
-    coverage: float | None = None,
+    coverage: float = 1.0,
     seed: int | None = None,
     allow_code: bool = False,
     progress: Progress | None = None,
@@ -138,8 +133,7 @@ def attack(
     scenario : Scenario, str or Path, optional
         A scenario, or its name or file; its hierarchies, names of columns and values are used.
     coverage : float, optional
-        Probability that the person of a row is in the register, above 0. By default 1, and the result also has the
-        outcomes of other coverages.
+        Probability that the person of a row is in the register, above 0.
     seed : int
         Seed of random choices between equally probable people. Default: the scenario's seed, or 0.
     allow_code : bool
@@ -192,7 +186,7 @@ class _Options(Section):
     person: str | None
     gain: float = Field(ge=0)
     cost: float = Field(ge=0)
-    coverage: float | None = Field(gt=0, le=1)
+    coverage: float = Field(gt=0, le=1)
     seed: Seed
 
 
@@ -229,27 +223,23 @@ def _attacked(
     rows_of_person, is_linked = int(person_sets.rows_of_person.max()), person is not None
     report("linking", 2, 3)
 
-    def claims_if(coverage: float) -> tuple[pd.DataFrame, Floats]:
-        # A row is searched only if so few people fit it that a claim could pay.
-        least = coverage * options.gain / options.cost if options.cost else np.inf
-        most = max(least, _MOST_OF_LINKED_ROWS) if is_linked else least * rows_of_person
-        pairs, missed, errors = link(sides, fits, some, most, coverage, seed)
-        probable = _posteriors(pairs, missed, sides, row_sets, person_sets, coverage, is_linked=is_linked)
-        claimed = _claims(probable, unit_set, person_set, options, random_stream(seed, "claims"))
-        claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
-        claims = claims.join(claimed[list(ESTIMATES)])
-        if own is not None:
-            claims["correct"] = own[claims["row"]] == claimed["person"].to_numpy()
-        return claims.sort_values("row", ignore_index=True), errors
-
-    found = {each: claims_if(each) for each in (_COVERAGES if options.coverage is None else (options.coverage,))}
-    claims, estimated = next(iter(found.values()))
+    # A row is searched only if so few people fit it that a claim could pay.
+    least = options.coverage * options.gain / options.cost if options.cost else np.inf
+    most = max(least, _MOST_OF_LINKED_ROWS) if is_linked else least * rows_of_person
+    pairs, missed, estimated = link(sides, fits, some, most, options.coverage, seed)
+    probable = _posteriors(pairs, missed, sides, row_sets, person_sets, options.coverage, is_linked=is_linked)
+    claimed = _claims(probable, unit_set, person_set, options, random_stream(seed, "claims"))
+    claims = pd.DataFrame({"row": first[claimed["unit"]], "person": np.asarray(names)[claimed["person"]]})
+    claims = claims.join(claimed[list(ESTIMATES)])
+    if own is not None:
+        claims["correct"] = own[claims["row"]] == claimed["person"].to_numpy()
+    claims = claims.sort_values("row", ignore_index=True)
     size = {"file": files["file"].name, "rows": len(shared), "people": len(names)}
-    coverages = pd.DataFrame([{**size, "coverage": each} | _summary(found[each][0], options) for each in found])
+    summary = {**size, "coverage": options.coverage, **_summary(claims, options)}
     stated = [column.stated_error(sides.rows[:, place]) for place, column in enumerate(sides.columns)]
     errors = pd.DataFrame({"column": [each.name for each in sides.columns], "stated": stated, "estimated": estimated})
-    tables_of = coverages.head(1), claims, *_by_probability(claims), coverages.drop(columns=[*size]), errors
-    warnings += _disagreement(coverages.to_dict("records")[0], errors)
+    tables_of = pd.DataFrame([summary]), claims, *_by_probability(claims), errors
+    warnings += _disagreement(summary, errors)
     digests = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
     facts = {"attack": {**digests, **options.model_dump()}}
     timings = {"attack": time.perf_counter() - started}
@@ -554,7 +544,8 @@ def _disagreement(summary: Mapping[Any, Any], errors: pd.DataFrame) -> tuple[str
     return (
         f"the prediction assumes that {column['stated']:.1%} of the cells of column {column['column']!r} do not fit "
         f"their person, and the attack estimates {column['estimated']:.1%}: it expects {summary['expected']:,.0f} "
-        f"correct claims instead of {summary['predicted']:,.0f}. Section noise of a scenario states changed values",
+        f"correct claims instead of {summary['predicted']:,.0f}. State changed values in section noise of a scenario, "
+        "and with coverage how many people the register has",
     )
 
 

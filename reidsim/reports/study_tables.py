@@ -379,7 +379,7 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
 
 
 def attack_tables(result: AttackResult) -> Iterator[Table]:
-    """Yield terminal tables of an attack: its outcome, precision by threshold, errors, and outcomes by coverage."""
+    """Yield terminal tables of an attack: its outcome, precision by threshold, and errors."""
     own, rows = result.summary.iloc[0], list[list[str]]()
     for name, (label, form, end) in _ATTACK.items():
         if pd.notna(own.get(name)):
@@ -391,10 +391,6 @@ def attack_tables(result: AttackResult) -> Iterator[Table]:
     yield table_of("Precision by threshold", result.thresholds, layout)
     layout = "column {column} | by the scenario {stated:.1%} | by the attack {estimated:.1%}"
     yield table_of("Cells that do not fit their person", result.errors, layout)
-    if len(result.coverages) > 1:
-        layout = "coverage {coverage:.2f} | claims {claims:,} | predicted {predicted:,.1f} | expected {expected:,.1f}"
-        layout += " | correct {correct:,} | payoff {payoff:,.2f}" if "correct" in own else ""
-        yield table_of("By coverage of the register", result.coverages, layout)
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:

@@ -11,7 +11,6 @@ import pytest
 import reidsim
 from reidsim.__main__ import main
 from reidsim.engine.red_team import AttackResult
-from reidsim.reports.study_tables import attack_tables
 
 pytest.importorskip("splink")
 
@@ -55,7 +54,7 @@ def mixed():
     people.loc[rng.random(800) < 0.05, "age"] = ""
     own, released, sets = released_and_sets(rng, people)
     truth = pd.DataFrame({"name": people["name"].to_numpy()[own]})
-    found = reidsim.attack(released, people, truth=truth, id="name", gain=100, cost=5, coverage=1.0)
+    found = reidsim.attack(released, people, truth=truth, id="name", gain=100, cost=5)
     return people, own, released, sets, found
 
 
@@ -106,7 +105,7 @@ def test_unique_people_are_found_and_a_group_of_four_one_time_in_four():
     people = pd.DataFrame({"a": group % 11, "b": group // 11, "c": group % 7})
     order = rng.permutation(len(people))
     truth = pd.DataFrame({"person": order})
-    found = reidsim.attack(people.iloc[order], people, truth=truth, gain=10, cost=1, coverage=1.0)
+    found = reidsim.attack(people.iloc[order], people, truth=truth, gain=10, cost=1)
     alone = found.claims["predicted"] == 1
     assert alone.sum() == 60
     assert found.claims.loc[alone, "correct"].all()
@@ -144,7 +143,7 @@ def test_typos_are_repaired_or_found_by_the_other_columns():
     released.loc[10:19, "year"] = [str(int(year) + 1) for year in people["year"][10:20]]
     released.loc[20:29, "place"] = ""
     truth = pd.DataFrame({"person": np.arange(300)})
-    found = reidsim.attack(released, people, truth=truth, gain=10, cost=1, coverage=1.0)
+    found = reidsim.attack(released, people, truth=truth, gain=10, cost=1)
     claims = found.claims.set_index("row")
     assert claims["correct"].mean() > 0.99
     assert (claims.loc[:9, "predicted"] > 0.9).all()
@@ -157,7 +156,7 @@ def test_typos_are_repaired_or_found_by_the_other_columns():
 def test_rows_of_a_person_count_for_the_person_and_can_be_linked():
     register = pd.DataFrame({"pid": list("AAABCCDD"), "age": [30, 30, 30, 30, 40, 45, 40, 50], "sex": list("FFFFMMMM")})
     released = register.drop(columns="pid").assign(key=[1, 1, 1, 2, 3, 3, 4, 4])
-    options = {"truth": register[["pid"]], "id": "pid", "gain": 10, "cost": 1, "coverage": 1.0}
+    options = {"truth": register[["pid"]], "id": "pid", "gain": 10, "cost": 1}
     alone = reidsim.attack(released[["age", "sex"]], register, **options)
     # Three of four rows of age 30 are A's: one of the rows claims A, and none claims B, who is less probable.
     first = alone.claims.set_index("person")
@@ -181,7 +180,7 @@ def test_a_scenario_gives_hierarchies_and_amounts_and_the_truth_may_be_unknown()
         economics={"loss": 60, "benefit": 9, "cost": 4},
     )
     released = pd.DataFrame({"age": ["*", "30-34"], "job": ["office", "*"]})
-    found = reidsim.attack(released, patients, scenario=scenario, coverage=1.0)
+    found = reidsim.attack(released, patients, scenario=scenario)
     assert found.claims["predicted"].tolist() == [0.5, 0.5]
     assert set(found.claims["person"]) <= {0, 1, 2, 3}
     assert (found.manifest["attack"]["gain"], found.warnings) == (60, ())
@@ -251,7 +250,7 @@ def test_the_prediction_follows_the_noise_of_the_scenario():
         economics={"benefit": 100, "loss": 300, "gain": 100, "cost": 5},
         noise={"age": {"deviation": 2.0}, "place": {"keep": 0.75}},
     )
-    found = reidsim.attack(shared, people, truth=pd.DataFrame({"person": own}), scenario=scenario, coverage=1.0)
+    found = reidsim.attack(shared, people, truth=pd.DataFrame({"person": own}), scenario=scenario)
     # The scenario states the rates of the file.
     wrong = [(shared[name] != records[name]).mean() for name in people]
     np.testing.assert_allclose(found.errors["stated"], wrong, atol=0.04)
@@ -292,7 +291,7 @@ def noisy(rng, n_people, n_rows, errors):
 @pytest.mark.parametrize("errors", [{"age": 0.3, "place": 0.3, "job": 0.3}, {"age": 0.5}, {}])
 def test_the_attack_is_calibrated_if_it_does_not_know_the_errors(errors):
     people, released, own = noisy(np.random.default_rng(4), 4000, 1500, errors)
-    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=2, coverage=1.0)
+    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=2)
     claims = found.claims
     assert len(claims) > 500
     # Half of the claims have higher probabilities than the others.
@@ -305,7 +304,7 @@ def test_the_attack_is_calibrated_if_it_does_not_know_the_errors(errors):
 def test_the_attack_has_the_probabilities_of_a_matcher_who_knows_the_error_rates():
     errors = {"age": 0.2, "place": 0.4, "job": 0.1}
     people, released, own = noisy(np.random.default_rng(6), 3000, 2500, errors)
-    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=1, coverage=1.0)
+    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=1)
     likelihood = np.ones((len(released), len(people)))
     for name, rate in errors.items():
         share = released[name].map(people[name].value_counts(normalize=True)).to_numpy()[:, None]
@@ -319,7 +318,7 @@ def test_the_attack_has_the_probabilities_of_a_matcher_who_knows_the_error_rates
 
 def test_a_prediction_whose_errors_are_not_those_of_the_file_is_told_with_the_column_and_both_rates():
     people, released, own = noisy(np.random.default_rng(5), 1500, 800, {"place": 0.4})
-    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=20, coverage=1.0)
+    found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=20)
     summary, errors = found.summary.iloc[0], found.errors.set_index("column")
     wrong = (released["place"].to_numpy() != people["place"].to_numpy()[own]).mean()
     assert errors["stated"].eq(0).all()
@@ -333,21 +332,6 @@ def test_a_prediction_whose_errors_are_not_those_of_the_file_is_told_with_the_co
     assert summary["expected"] == pytest.approx(chances.sum())
     assert abs(summary["correct"] - chances.sum()) < 4 * np.sqrt((chances * (1 - chances)).sum())
     assert not summary["predicted_low"] <= summary["correct"] <= summary["predicted_high"]
-
-
-def test_outcomes_of_several_coverages_are_shown_if_none_is_stated():
-    rng = np.random.default_rng(1)
-    people = pd.DataFrame({"age": rng.integers(20, 60, 300), "place": rng.choice(PLACES[:20], 300)})
-    released, listed = people.iloc[:80], people.iloc[30:].reset_index(drop=True)
-    truth = pd.DataFrame({"person": ["" if row < 30 else str(row - 30) for row in range(80)]})
-    found = reidsim.attack(released, listed, truth=truth, gain=10, cost=1)
-    stated = [reidsim.attack(released, listed, truth=truth, gain=10, cost=1, coverage=each) for each in (1.0, 0.5)]
-    pd.testing.assert_frame_equal(found.summary, stated[0].summary)
-    pd.testing.assert_frame_equal(found.claims, stated[0].claims)
-    assert found.coverages["coverage"].tolist() == [1.0, 0.75, 0.5, 0.25]
-    assert found.coverages.iloc[2].to_dict() == stated[1].coverages.iloc[0].to_dict()
-    titles = [[str(table.title) for table in attack_tables(each)] for each in (found, stated[1])]
-    assert ["By coverage of the register" in each for each in titles] == [True, False]
 
 
 def test_noise_needs_one_row_per_person():
@@ -388,7 +372,7 @@ def test_a_wrong_argument_is_named_with_the_value_expected(wrong, message):
 def test_an_attack_without_claims_or_truth_is_stored_and_has_no_report(tmp_path, reidsim_):
     for number, options in enumerate(({"gain": 2}, {"gain": 0, "truth": pd.DataFrame({"person": [0, 1]})})):
         folder = tmp_path / str(number)
-        found = reidsim.attack(PEOPLE, PEOPLE, cost=1, coverage=1.0, **options)
+        found = reidsim.attack(PEOPLE, PEOPLE, cost=1, **options)
         found.save(folder)
         stored = reidsim.load_result(folder)
         assert len(stored.claims) == (2 if number == 0 else 0)
