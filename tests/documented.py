@@ -1,15 +1,16 @@
-"""Find schema sections and the names that a documentation page explains."""
+"""Find schema sections, and the columns of results that the reference does not explain."""
 
 import re
 from pathlib import Path
 from typing import get_args
 
+import pandas as pd
+from reference_pages.listings import RESULT_TABLES
+
 from reidsim.core.validation import Section
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-# Pages and the section that explain the tables and columns of every study.
-_SHARED = ("reference/results.md", "reference/measures.md")
-_TABLES, _OF_BATCHES = "reference/result-tables.md", "Batches"
+_MEASURES = "reference/measures.md"
 
 
 def sections_below(*annotations):
@@ -24,13 +25,30 @@ def sections_below(*annotations):
     return found
 
 
-def names_explained(*headings):
-    """Return the code-marked names in sections of the page of tables and on the pages about all results."""
-    sections = re.split(r"^## (.+)$", (DOCS / _TABLES).read_text(encoding="utf-8"), flags=re.MULTILINE)
-    tables = dict(zip(sections[1::2], sections[2::2], strict=True))
-    texts = [(DOCS / name).read_text(encoding="utf-8") for name in _SHARED]
-    texts += [tables[heading] for heading in (_OF_BATCHES, *headings)]
-    return set(re.findall(r"`([^`\n]+)`", " ".join(texts)))
+def unexplained(folder):
+    """Return the tables and columns of a results folder that the reference does not explain.
+
+    Measures, attributes and keys of the scenario are explained elsewhere, and columns with a dot are keys.
+    """
+    content = (folder / "manifest.json").read_text(encoding="utf-8")
+    entries = {"": set(re.findall(r"^- `(\w+)`", (DOCS / _MEASURES).read_text(encoding="utf-8"), re.MULTILINE))}
+    for section in RESULT_TABLES:
+        shared = set(section.get("columns", {}))
+        if "tables" not in section:
+            entries[""] |= shared
+        for name, columns in section.get("tables", {}).items():
+            entries[name] = entries.get(name, set()) | shared | set(columns)
+    return {
+        (path.name, column)
+        for path in folder.glob("*.parquet")
+        for column in pd.read_parquet(path).columns
+        if path.stem not in entries
+        or (
+            "." not in column
+            and column not in entries[path.stem] | entries[""]
+            and f'"{column.removeprefix("level ")}"' not in content
+        )
+    }
 
 
 def write_files_of(page, folder):

@@ -13,6 +13,7 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+from documented import unexplained
 from pages import DOCS, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands
 
 import reidsim
@@ -62,6 +63,7 @@ def test_examples_run_and_print_what_is_shown(page: str, tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     for block, printed in play(page, tmp_path, run_in_this_process):
         assert lines_of(block.text) == lines_of(as_shown(block.text, printed)), f"{page}, line {block.line}"
+    assert set().union(*(unexplained(manifest.parent) for manifest in tmp_path.rglob("manifest.json"))) == set()
 
 
 def test_the_readme_counts_what_the_ledger_does() -> None:

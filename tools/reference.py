@@ -1,4 +1,4 @@
-"""Write the reference of scenario keys, recipe keys, measures, policies and commands into docs/reference.
+"""Write the reference of keys, measures, policies, commands and tables of results into docs/reference.
 
 python tools/reference.py
 python tools/reference.py -o elsewhere
@@ -11,7 +11,16 @@ from pathlib import Path
 
 from reference_pages.commands_page import COMMANDS, commands_page
 from reference_pages.key_pages import key_pages
-from reference_pages.listings import BUNDLED, MEASURES, POLICIES, bundled_page, measures_page, policies_page
+from reference_pages.listings import (
+    BUNDLED,
+    MEASURES,
+    POLICIES,
+    TABLES,
+    bundled_page,
+    measures_page,
+    policies_page,
+    tables_page,
+)
 from typer.main import get_command
 
 from reidsim.cli import app
@@ -36,6 +45,7 @@ def reference_pages() -> dict[str, str]:
         MEASURES: measures_page(),
         POLICIES: policies_page(),
         BUNDLED: bundled_page(),
+        TABLES: tables_page(),
     }
 
 

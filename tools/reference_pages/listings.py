@@ -1,15 +1,17 @@
-"""The pages that list measures, policies and bundled files."""
+"""The pages that list measures, policies, bundled files, and tables of results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from markdown_text import wrapped
 
 from reference_pages.key_pages import head
 from reference_pages.keys import item
 from reidsim.agents.attack import ROUND_MEASURES
-from reidsim.core.files import bundled_titles
+from reidsim.core.files import bundled_titles, read_toml
 from reidsim.core.wording import Measure
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
@@ -18,7 +20,10 @@ from reidsim.kinds.tables.schema import SAFE_HARBOR
 from reidsim.scenarios.kind import Kind, find_kind
 from reidsim.scenarios.registry import kinds as all_kinds
 
-MEASURES, POLICIES, BUNDLED = "measures.md", "policies.md", "bundled.md"
+MEASURES, POLICIES, BUNDLED, TABLES = "measures.md", "policies.md", "bundled.md", "result-tables.md"
+# Sections of the page on tables: `heading`, `text`, `columns` of all its tables, and `tables`. A table maps each column
+# to its meaning, and `about` to its rows.
+RESULT_TABLES: list[dict[str, Any]] = read_toml(Path(__file__).with_name("tables.toml"))["sections"]
 
 
 def measures_page() -> str:
@@ -77,6 +82,28 @@ def bundled_page() -> str:
         for heading, titles in bundled_titles().items()
     )
     return "\n".join([head("Bundled files", text), *sections])
+
+
+def tables_page() -> str:
+    """Return the page on the tables of results folders and their columns."""
+    text = (
+        "A results folder has the tables of [every run](#every-run) and those of its game or command. Tables are "
+        "Parquet files (`pandas.read_parquet`). A column named like a [measure](measures.md), an attribute or a key of "
+        "the scenario holds that value."
+    )
+    parts = [head("Tables of results", text)]
+    for section in RESULT_TABLES:
+        paragraphs = [f"## {section['heading']}", *map(wrapped, section.get("text", "").strip().split("\n\n"))]
+        paragraphs.append(_columns(section.get("columns", {})))
+        for name, columns in section.get("tables", {}).items():
+            paragraphs += [wrapped(f"**`{name}.parquet`**: {columns['about']}."), _columns(columns)]
+        parts.append("\n\n".join(filter(None, paragraphs)) + "\n")
+    return "\n".join(parts)
+
+
+def _columns(columns: Mapping[str, str]) -> str:
+    meanings = ((name, meaning.strip()) for name, meaning in columns.items() if name != "about")
+    return "\n".join(wrapped(item(f"`{name}`", "", "none", meaning), "  ") for name, meaning in meanings)
 
 
 def _section(heading: str, words: str, items: Iterable[str]) -> str:
