@@ -6,15 +6,17 @@ posterior probability ``L_j(r) / sum of L_i(r) over all people i``. The adversar
 posterior probability. Without noise, the likelihood is 1 for the people in the record's group and 0 for others, and the
 probability of a right guess is one over the group size (Wan et al. 2015, Eq. 4).
 
-An adversary may also start from person j and look for its row. Every released row is equally probable beforehand, and
-the other rows come from people drawn at random. Then the posterior probability of row r is ``L_j(r) / sum of L_i(r)
-over all people i``, divided by the sum of this quotient over all rows; see `match_rows`. Without noise, it is one over
-the number of rows that fit the person.
+An adversary may also start from person j and look for its row. Every released row is equally probable beforehand. Let
+``p(r) = L_j(r) / sum of L_i(r) over all people i``. If exactly one row is the person's, and the others come from other
+people, the posterior probability of row r is ``p(r) / (1 - p(r))``, divided by the sum of this quotient over all rows.
+If all rows come from people drawn at random, it is ``p(r)`` divided by its sum; see `match_rows`. Without noise and
+with equal generalizations, both are one over the number of rows that fit the person.
 
 Sums and maxima over people are computed column by column. The labels of a record up to a column are its beginning; the
 values of a person after a column are its ending. Likelihoods are computed once for records with equal beginnings, and
 people with equal endings are added up. So the time grows with the distinct beginnings times the distinct endings, not
-with records times people.
+with records times people. The sum of ``p / (1 - p)`` is the sum of the powers of p. Of rows that fit no person with a
+large p, the first eight powers are added up; the other rows are kept apart.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ Floats = NDArray[np.float64]
 
 # Likelihoods that differ by less than this fraction count as equal.
 _EQUAL = 1e-12
+# Rows with a p of at least this number are kept apart. The powers of a smaller p beyond the eighth add at most 1e-12 of
+# it. On 30,000 people with five columns, the sums take 2.7 times as long as the sum of p; on 100,000 people, 2.2 times.
+_APART, _POWERS = 0.03, 8
 
 
 class Match(NamedTuple):
@@ -110,8 +115,12 @@ class Candidates:
         self._values, self._people = np.asarray(values), np.asarray(people, dtype=np.float64)
         self._usual = np.ones(len(self._people)) if usual is None else usual
 
-    def match(self, labels: Codes, columns: Sequence[Floats]) -> Match:
-        """Return the `Match` of each released record; for the parameters, see `joint_likelihood`."""
+    def match(self, labels: Codes, columns: Sequence[Floats], *, odds: bool = False) -> Match:
+        """Return the `Match` of each released record; for the parameters, see `joint_likelihood`.
+
+        With `odds`, `Match.total` is the sum of ``p / (1 - p)`` instead of the likelihoods p, which do not exceed 1 if
+        all entries of `columns` are 1.
+        """
         # Columns with few labels and few values per label come first, because they have few distinct beginnings.
         order = np.argsort([len(column) * np.mean(column > 0) for column in columns], kind="stable")
         first, of_record = distinct_rows([labels[:, place] for place in order], len(labels))
@@ -123,15 +132,18 @@ class Candidates:
         widths, sizes = [table.shape[1] for table in tables], [table.size for table in tables]
         starts = labels[records][:, order] * np.array(widths) + np.cumsum([0, *sizes[:-1]])
         endings = _endings(self._values[cells][:, order])
-        found = _matched(
-            starts, np.concatenate([*map(np.ravel, tables)]), *endings, self._people[cells], self._usual[cells]
-        )
+        table, apart, powers = np.concatenate([*map(np.ravel, tables)]), np.inf, 1
+        if odds:
+            apart, powers = _APART, _POWERS
+        found = _matched(starts, table, *endings, self._people[cells], self._usual[cells], apart, powers)
         position = np.empty(len(labels), dtype=np.intp)
         position[of_record[records]] = np.arange(len(records))
         return Match(*found[:, position[of_record]])
 
 
-def match_rows(values: Codes, labels: Codes, columns: Sequence[Floats], usual: Floats) -> Match:
+def match_rows(
+    values: Codes, labels: Codes, columns: Sequence[Floats], usual: Floats, *, exactly_one: bool = False
+) -> Match:
     """Return the `Match` of each person to the released rows: `Candidates.match` with exchanged roles.
 
     Parameters
@@ -145,12 +157,21 @@ def match_rows(values: Codes, labels: Codes, columns: Sequence[Floats], usual: F
     usual : ndarray of float64, shape (n_rows,)
         Sum (or mean) of the likelihoods of each row over all people, above 0; the largest of rows with equal labels
         counts.
+    exactly_one : bool
+        Whether exactly one row is the person's. `usual` must be the sum over people, who include the person. The totals
+        are in the units of the likelihoods, so that `Match.probability` is the posterior probability.
     """
     first, kind = distinct_rows([*labels.T], len(labels))
     largest = np.zeros(len(first))
     np.maximum.at(largest, kind, usual)
+    # With largest entries of 1, the likelihood of a row never rises from column to column.
+    scales = [np.where((most := column.max(axis=1, keepdims=True)) > 0, most, 1.0) for column in columns]
+    for place, scale in enumerate(scales):
+        largest /= scale[labels[first, place], 0]
     rows = Candidates(labels[first], np.bincount(kind, minlength=len(first)), largest)
-    return rows.match(values, [column.T for column in columns])
+    scaled = [(column / scale).T for column, scale in zip(columns, scales, strict=True)]
+    match = rows.match(values, scaled, odds=exactly_one)
+    return match._replace(total=match.total * np.maximum(1.0 - match.likelihood, _EQUAL)) if exactly_one else match
 
 
 def _endings(values: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -187,6 +208,8 @@ def _matched(
     start: NDArray[np.int64],
     people: Floats,
     usual: Floats,
+    apart: float,
+    powers: int,
 ) -> Floats:
     """Return the likelihood, the number of tied people and the total of each record, shape (3, n_records).
 
@@ -200,38 +223,58 @@ def _matched(
         Endings of the people's cells; see `_endings`.
     people, usual : ndarray of float64, shape (n_cells,)
         Number of people in each cell, and divisor of their likelihoods.
+    apart : float
+        Cells of at least this likelihood are kept apart, and count with ``p / (1 - p)`` in the total.
+    powers : int
+        Number of powers of the likelihoods of the other cells that count in the total.
     """
     n_records, n_columns = starts.shape
     found = np.zeros((3, n_records))
     # For each column, the endings that fit the labels before it: their numbers, the largest likelihood, the people who
-    # have it, and the total. The last one is the empty ending.
-    fits, n_fits = np.zeros(start[-1] + 1, np.int64), np.zeros(n_columns + 1, np.int64)
-    best, tied, total = np.zeros(len(fits)), np.zeros(len(fits)), np.zeros(len(fits))
+    # have it, and the sums of powers. The last column is the empty ending. Cells that are kept apart need more room.
+    room = start if apart == np.inf else np.arange(n_columns + 1) * len(people)
+    size = room[-1] + (1 if apart == np.inf else len(people))
+    fits, n_fits = np.zeros(size, np.int64), np.zeros(n_columns + 1, np.int64)
+    best, tied, total = np.zeros(size), np.zeros(size), np.zeros((size, powers))
     n_fits[0] = len(people)
     fits[: len(people)], best[: len(people)] = np.arange(len(people)), 1.0 / usual
-    tied[: len(people)], total[: len(people)] = people, people / usual
+    tied[: len(people)] = people
+    for power in range(powers):
+        total[: len(people), power] = people / usual ** (power + 1)
     for record in range(n_records):
         same = 0
         while record and same < n_columns and starts[record, same] == starts[record - 1, same]:
             same += 1
         for place in range(same, n_columns):
-            first, then = start[place], start[place + 1]
+            first, then = room[place], room[place + 1]
             n_fits[place + 1] = _merged(
                 table[starts[record, place] :],
-                value[first:],
-                shorter[first:],
+                value[start[place] :],
+                shorter[start[place] :],
                 n_fits[place],
                 (fits[first:], best[first:], tied[first:], total[first:]),
                 (fits[then:], best[then:], tied[then:], total[then:]),
+                apart,
             )
-        if n_fits[n_columns]:
-            found[0, record], found[1, record], found[2, record] = best[-1], tied[-1], total[-1]
+        for k in range(room[n_columns], room[n_columns] + n_fits[n_columns]):
+            if best[k] > found[0, record] * (1 + _EQUAL):
+                found[0, record], found[1, record] = best[k], 0.0
+            if best[k] >= found[0, record] * (1 - _EQUAL):
+                found[1, record] += tied[k]
+            is_apart = best[k] >= apart
+            found[2, record] += tied[k] * best[k] / max(1.0 - best[k], _EQUAL) if is_apart else total[k].sum()
     return found
 
 
 @compiled()
 def _merged(
-    likelihood: Floats, value: NDArray[np.int64], shorter: NDArray[np.int64], n_longer: int, longer: Any, into: Any
+    likelihood: Floats,
+    value: NDArray[np.int64],
+    shorter: NDArray[np.int64],
+    n_longer: int,
+    longer: Any,
+    into: Any,
+    apart: float,
 ) -> int:
     """Drop the first column of endings, add up endings that become equal, and return their number.
 
@@ -244,25 +287,34 @@ def _merged(
     n_longer : int
         Number of the endings in `longer`.
     longer, into : tuple of ndarray
-        Number, largest likelihood, people and total of the endings that fit, before (input) and after (output).
+        Number, largest likelihood, people and sums of powers of the endings that fit, before (input) and after
+        (output).
+    apart : float
+        Endings of at least this likelihood are not added up.
     """
     fits, best, tied, total = longer
     fits_into, best_into, tied_into, total_into = into
-    n, last = 0, -1
+    # `sums` is the position of the endings that were added up and equal the last one.
+    n, last, sums = 0, -1, -1
     for k in range(n_longer):
         ending = fits[k]
         factor = likelihood[value[ending]]
         if factor == 0.0:
             continue
-        most, added = best[k] * factor, total[k] * factor
+        most = best[k] * factor
         if shorter[ending] != last:
-            last = shorter[ending]
-            fits_into[n], best_into[n], tied_into[n], total_into[n] = last, most, tied[k], added
+            last, sums = shorter[ending], -1
+        to = n if sums < 0 or most >= apart else sums
+        if to == n:
+            fits_into[n], best_into[n], tied_into[n], total_into[n] = last, most, tied[k], 0.0
+            sums = sums if most >= apart else n
             n += 1
-            continue
-        total_into[n - 1] += added
-        if most > best_into[n - 1] * (1 + _EQUAL):
-            best_into[n - 1], tied_into[n - 1] = most, tied[k]
-        elif most >= best_into[n - 1] * (1 - _EQUAL):
-            tied_into[n - 1] += tied[k]
+        elif most > best_into[to] * (1 + _EQUAL):
+            best_into[to], tied_into[to] = most, tied[k]
+        elif most >= best_into[to] * (1 - _EQUAL):
+            tied_into[to] += tied[k]
+        power = 1.0
+        for place in range(total.shape[1]):
+            power *= factor
+            total_into[to, place] += total[k, place] * power
     return n

@@ -68,8 +68,10 @@ def expected_outcomes(people, released, chances, direction):
             for person in people.to_numpy()
         ]
         everybody.append(likelihood)
-    # Posterior odds of a row, if the other rows come from anybody.
-    odds = np.array(everybody) / np.mean(everybody, axis=1, keepdims=True)
+    everybody = np.array(everybody)
+    # Posterior odds of a row, if the other rows come from anybody, or from the other people.
+    total = everybody.sum(axis=1, keepdims=True)
+    odds = everybody / np.maximum(total - everybody * (direction == "person"), 1e-12 * total)
     for place, (row, likelihood) in enumerate(zip(released.to_numpy(), everybody, strict=True)):
         by_record, by_person = guess(likelihood, place), guess(odds[:, place], place)
         is_better = direction == "person" or by_person[0] > by_record[0] * (1 + 1e-12)
@@ -127,8 +129,9 @@ def estimate(labels, ages):
     st.integers(0, 10_000),
     st.sampled_from(["keep", "matrix", "deviation", "estimated", "unknown"]),
     st.sampled_from(["record", "person", "both"]),
+    st.sampled_from([40, 120, 200]),
 )
-def test_posterior_equals_the_sum_over_all_links(tmp_path_factory, seed, kind, direction):
+def test_posterior_equals_the_sum_over_all_links(tmp_path_factory, seed, kind, direction, cost):
     rng = np.random.default_rng(seed)
     people = drawn(rng, rng.integers(6, 9))
     ages = people["age"].to_numpy()
@@ -154,17 +157,17 @@ def test_posterior_equals_the_sum_over_all_links(tmp_path_factory, seed, kind, d
             model, table = "estimated", estimate(labels, ages)
             chance = lambda label, value: table[label, value]  # noqa: E731
     released = pd.DataFrame({"age": labels, "sex": people["sex"]})
-    result = scenario_of(people, {"age": model}, direction).score(released)
+    result = scenario_of(people, {"age": model}, direction, economics__cost=cost).score(released)
     expected = expected_outcomes(people, released, (chance, exact), direction)
     believed, success, utility = expected.T
-    attacked = LOSS * believed > COST * (1 + 1e-9)
+    attacked = LOSS * believed > cost * (1 + 1e-9)
     records = result.records
     assert result.summary.iloc[0][["generalization_intensity", "share_unchanged", "share_suppressed"]].isna().all()
     np.testing.assert_array_equal(records["attacked"], attacked)
     np.testing.assert_allclose(records["utility"], utility, atol=1e-9)
     np.testing.assert_allclose(records["success_probability"][attacked], success[attacked], atol=1e-9)
     np.testing.assert_allclose(records["publisher_payoff"], BENEFIT * utility - LOSS * success * attacked, atol=1e-6)
-    np.testing.assert_allclose(records["adversary_payoff"], (LOSS * success - COST) * attacked, atol=1e-6)
+    np.testing.assert_allclose(records["adversary_payoff"], (LOSS * success - cost) * attacked, atol=1e-6)
 
 
 @pytest.mark.parametrize(("direction", "overlap"), [("record", True), ("person", False), ("both", False)])

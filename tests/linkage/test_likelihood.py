@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -54,6 +57,47 @@ def test_rows_match_a_person_as_in_the_sum_over_all_pairs(world) -> None:
     np.testing.assert_array_equal(match.tied, ((weighted >= best * (1 - 1e-12)) & (best > 0)).sum(axis=0))
 
 
+def likelihoods(values, labels, columns):
+    """Return the likelihood of each row (axis 0) given each person (axis 1)."""
+    return np.prod([c[labels[:, k]][:, values[:, k]] for k, c in enumerate(columns)], axis=0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 4), st.integers(0, 2**32))
+def test_exactly_one_row_is_the_persons_as_in_an_enumeration_of_files(n, seed) -> None:
+    # The owner of each row is enumerated: the person owns one row, and each other row belongs to any other person.
+    rng = np.random.default_rng(seed)
+    values, labels = rng.integers(0, 3, (n, 2)), rng.integers(0, 3, (n, 2))
+    columns = [rng.uniform(0.1, 1, (3, 3)) for _ in range(2)]
+    likelihood = likelihoods(values, labels, columns)
+    match = match_rows(values, labels, columns, likelihood.sum(axis=1), exactly_one=True)
+    for person in range(n):
+        weights = np.zeros(n)
+        for owners in itertools.product(range(n), repeat=n):
+            if owners.count(person) == 1:
+                weights[owners.index(person)] += math.prod(likelihood[row, owner] for row, owner in enumerate(owners))
+        assert match.probability[person] == pytest.approx(weights.max() / weights.sum(), rel=1e-11)
+        assert match.tied[person] == (weights >= weights.max() * (1 - 1e-12)).sum()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([3, 20, 300]))
+def test_exactly_one_row_is_the_persons_as_in_the_sum_over_all_pairs(seed, n) -> None:
+    # Probabilities of a row are above and below the limit up to which powers are added up, and 0 and 1.
+    rng = np.random.default_rng(seed)
+    values = np.column_stack([rng.integers(0, size, n) for size in (8, 5, 3)])
+    labels = np.column_stack([rng.integers(0, size, n) for size in (8, 5, 3)])
+    columns = [rng.choice([0.0, 0.01, 0.5, 2.0], (size, size)) + np.eye(size) for size in (8, 5, 3)]
+    likelihood = likelihoods(values, labels, columns)
+    usual = likelihood.sum(axis=1)
+    labels, likelihood, usual = labels[usual > 0], likelihood[usual > 0], usual[usual > 0]
+    odds = likelihood / np.maximum(usual[:, None] - likelihood, 1e-12 * usual[:, None])
+    match = match_rows(values, labels, columns, usual, exactly_one=True)
+    total = odds.sum(axis=0, initial=0.0)
+    expected = np.divide(odds.max(axis=0, initial=0.0), total, out=np.zeros(n), where=total > 0)
+    np.testing.assert_allclose(match.probability, expected, rtol=1e-9)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 6), st.integers(0, 2**32))
 def test_exchanged_roles_have_equal_sizes_if_labels_and_values_are_symmetric(n, seed) -> None:
@@ -100,22 +144,51 @@ def test_right_guesses_are_as_frequent_as_predicted() -> None:
     assert abs(right.mean() - match.probability.mean()) < 4 * right.std() / np.sqrt(20_000)
 
 
-def test_right_rows_are_as_frequent_as_predicted() -> None:
-    # 2,000 of 100,000 people are in the file. The bound is 4 standard errors, as for people.
-    rng = np.random.default_rng(3)
-    sizes, keep = (60, 40, 30), 0.8
-    people = np.column_stack([np.minimum(rng.geometric(2.5 / size, 100_000) - 1, size - 1) for size in sizes])
-    own = people[:2000]
+def drawn_file(rng, people, n, sizes, keep=0.8):
+    """Return values, labels and models of the first n of some people, whose values are kept or drawn anew."""
+    own = people[:n]
     labels, columns = own.copy(), []
     for place, size in enumerate(sizes):
         shares = np.bincount(own[:, place], minlength=size) / len(own)
         changed = rng.random(len(own)) > keep
         labels[changed, place] = rng.choice(size, changed.sum(), p=shares)
         columns.append(replaced(keep, shares))
+    return own, labels, columns
+
+
+def drawn_people(rng, n, sizes):
+    return np.column_stack([np.minimum(rng.geometric(2.5 / size, n) - 1, size - 1) for size in sizes])
+
+
+@pytest.mark.parametrize("exactly_one", [False, True])
+def test_right_rows_are_as_frequent_as_predicted(exactly_one) -> None:
+    # 2,000 of 100,000 people are in the file. The bound is 4 standard errors, as for people.
+    rng, sizes = np.random.default_rng(3), (60, 40, 30)
+    people = drawn_people(rng, 100_000, sizes)
+    own, labels, columns = drawn_file(rng, people, 2000, sizes)
     usual = Candidates(people, np.ones(len(people))).match(labels, columns).total
-    match = match_rows(own, labels, columns, usual)
+    match = match_rows(own, labels, columns, usual, exactly_one=exactly_one)
     right = match.success(joint_likelihood(labels, own, columns) / usual)
     assert abs(right.mean() - match.probability.mean()) < 4 * right.std() / np.sqrt(len(own))
+
+
+def test_stated_and_right_links_of_files_that_hold_all_people() -> None:
+    # 20 files of 500 people each; docs/explanation/perturbation.md has these figures.
+    stated, right, sizes = [], [], (20, 10, 8)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        own, labels, columns = drawn_file(rng, drawn_people(rng, 500, sizes), 500, sizes)
+        by_record = Candidates(own, np.ones(500)).match(labels, columns)
+        likelihood = joint_likelihood(labels, own, columns)
+        rows = [match_rows(own, labels, columns, by_record.total, exactly_one=each) for each in (True, False)]
+        by_row = rows[0].success(likelihood / by_record.total)
+        is_row = rows[1].probability > by_record.probability
+        both = np.maximum(rows[1].probability, by_record.probability)
+        stated.append([by_record.probability.mean(), rows[0].probability.mean(), both.mean()])
+        by_record_right = by_record.success(likelihood)
+        right.append([by_record_right.mean(), by_row.mean(), np.where(is_row, by_row, by_record_right).mean()])
+    np.testing.assert_allclose(np.mean(stated, axis=0), [0.43, 0.46, 0.48], atol=0.005)
+    np.testing.assert_allclose(np.mean(right, axis=0), [0.42, 0.45, 0.47], atol=0.005)
 
 
 @settings(max_examples=50, deadline=None)

@@ -73,9 +73,10 @@ def posteriors(likelihood, direction):
     `likelihood` has the released records by row, and all people by column; the first people are those of the rows.
     """
     by_record = likelihood.max(axis=1) / likelihood.sum(axis=1)
-    usual, by_person = likelihood.mean(axis=1), np.zeros(len(likelihood))
+    by_person = np.zeros(len(likelihood))
     for person in range(len(likelihood)):
-        # Likelihood of all labels, if one row is the person's and the others come from anybody.
+        # Likelihood of all labels, if one row is the person's and the others come from other people, or from anybody.
+        usual = (np.delete(likelihood, person, axis=1) if direction == "person" else likelihood).mean(axis=1)
         files = [
             math.prod(likelihood[row, person] if row == own else usual[row] for row in range(len(likelihood)))
             for own in range(len(likelihood))
@@ -84,19 +85,24 @@ def posteriors(likelihood, direction):
     return {"record": by_record, "person": by_person, "both": np.maximum(by_record, by_person)}[direction]
 
 
-def outcome(method, strengths, table, labels, direction, no_attack):
-    """Return kept records, and posterior, utility and payoff of each, by a loop over all people."""
-    n, whole = len(table), sum(math.log(table[name].nunique()) for name in table)
+def likelihood_by_hand(method, strengths, table, labels):
+    """Return the likelihood of each row (axis 0) given each person (axis 1), from the definition of the method."""
     columns = [*zip(table, strengths, strict=True)]
-    likelihood = np.array(
+    return np.array(
         [
             [
                 math.prod(probability(method, by, table[a], labels[a][row], table[a][person]) for a, by in columns)
-                for person in range(n)
+                for person in range(len(table))
             ]
-            for row in range(n)
+            for row in range(len(table))
         ]
     )
+
+
+def outcome(method, strengths, table, labels, direction, no_attack):
+    """Return kept records, and posterior, utility and payoff of each, by a loop over all people."""
+    n, whole = len(table), sum(math.log(table[name].nunique()) for name in table)
+    columns, likelihood = [*zip(table, strengths, strict=True)], likelihood_by_hand(method, strengths, table, labels)
     lost = [sum(loss(method, by, table[a], labels[a][row]) for a, by in columns) for row in range(n)]
     utility = 1 - np.array(lost) / whole if whole else np.ones(n)
     kept, posterior, payoff = np.ones(n, dtype=bool), np.zeros(n), np.zeros(n)
@@ -147,6 +153,18 @@ def test_strengths_are_the_best_of_an_enumeration(table, method, no_attack, dire
     np.testing.assert_array_equal(found["strategy"] != "withheld", kept)
     columns = ["success_probability", "utility", "publisher_payoff"]
     np.testing.assert_allclose(found[columns].to_numpy(float).T, expected, rtol=1e-12, atol=1e-10)
+
+
+@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.sampled_from(DIRECTIONS))
+def test_group_sizes_are_one_over_the_highest_posterior(table, method, direction) -> None:
+    loaded = scenario(table, [method], **{"adversary.direction": direction})
+    study = TABLES.build(loaded)
+    linker = policy_named(method).paid_in(study, study.truth).linker
+    for number, (strengths, labels) in enumerate(enumerated(loaded, method)):
+        likelihood = likelihood_by_hand(method, strengths, table, labels)
+        sizes = linker.link(number).group_sizes[study.cell_of_record]
+        np.testing.assert_allclose(1 / sizes, posteriors(likelihood, direction), rtol=1e-11)
 
 
 @settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])

@@ -42,8 +42,8 @@ from reidsim.kinds.tables.release import (
 )
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
-from reidsim.linkage.group_sizes import SampledPeople
-from reidsim.linkage.likelihood import Candidates, joint_likelihood, match_rows
+from reidsim.linkage.group_sizes import GroupSizes, SampledPeople
+from reidsim.linkage.likelihood import joint_likelihood, match_rows
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import (
@@ -886,16 +886,13 @@ class ReleasedFile:
             sizes = np.maximum(people_in(fits.T.tocsr(), several)[form], 1).astype(np.float64)
             return Linkage(sizes, sizes)
         labels = lines[:, 1:].astype(np.int32)
-        match = Candidates(people.cells, people.counts).match(labels, models)
+        match = GroupSizes(people, lattice).candidates.match(labels, models)
         own = joint_likelihood(labels, lattice.codes[lines[:, 0]], models)
-        # Nobody but the record's person, who need not be in the population, may fit a row.
-        nobody = match.total <= 0
-        chances = np.where(nobody, 1.0, [match.success(own), match.probability])
+        chances = np.array([match.success(own), match.probability])
         if direction != "record":
-            usual = np.where(nobody, own, match.total)
-            row = match_rows(lattice.codes[lines[:, 0]], labels, models, usual)
+            row = match_rows(lattice.codes[lines[:, 0]], labels, models, match.total, exactly_one=direction == "person")
             is_better = (direction == "person") | (row.probability > chances[1] * (1 + INDIFFERENCE))
-            chances = np.where(is_better, [row.success(own / usual), row.probability], chances)
+            chances = np.where(is_better, [row.success(own / match.total), row.probability], chances)
         true, believed = (np.maximum(one_over(chance), 1.0) for chance in chances)
         return Linkage(true, believed, by_chance=True)
 

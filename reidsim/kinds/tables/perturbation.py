@@ -80,7 +80,7 @@ class PerturbationLinker:
         sizes = match.size
         if self._direction != "record":
             persons = self._space.lattice.codes[released]
-            by_person = match_rows(persons, labels, models, match.total).size
+            by_person = match_rows(persons, labels, models, match.total, exactly_one=self._direction == "person").size
             sizes = by_person if self._direction == "person" else np.minimum(sizes, by_person)
         return FixedLinkage(Linkage(sizes, sizes, by_chance=True), released)
 
