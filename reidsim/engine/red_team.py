@@ -213,8 +213,8 @@ def _attacked(
     own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))
     row_sets, unit_set = RowSets.from_rows(of_row, units)
     person_sets, person_set = RowSets.from_rows(of_person, people)
-    most_rows = max(int(sets.rows_of_person.max(initial=1)) for sets in (row_sets, person_sets))
-    problem, expected = "noise is supported for single rows", "one row per person, in the file and in the register"
+    most_rows = int(row_sets.rows_of_person.max(initial=1))
+    problem, expected = "noise is supported for single rows", "one row per person, or no column that links rows"
     refuse_first((sides.has_noise and most_rows > 1, problem, "noise", counted(most_rows, "row"), expected))
     report("predicting", 1, 3)
     some = np.random.default_rng(seed).permutation(len(sides.rows))[:TRAINING_ROWS]
@@ -465,7 +465,11 @@ def _posteriors(
         # Blocking misses people whose values were changed, so the sum is over the whole register. Each unit is one row.
         row_of_unit = units.cells[np.argsort(units.owner)][joint["unit"]]
         total = Candidates(sides.cells, sides.people).match(sides.rows, models).total[row_of_unit]
-        share = np.divide(np.exp(joint["game"]), total, out=np.zeros(len(joint)), where=total > 0)
+        entries_of_set, start = people.entries_of(of_set)
+        released, cells = sides.rows[np.repeat(row_of_unit, np.diff(start))], sides.cells[people.cells[entries_of_set]]
+        each_row = joint_likelihood(released, cells, models) * people.rows[entries_of_set]
+        weight = np.add.reduceat(each_row, start[:-1])
+        share = np.divide(weight, total, out=np.zeros(len(joint)), where=total > 0)
         joint["predicted"] = coverage * share
     best = joint.groupby("unit")["probability"].transform("max")
     return joint.loc[joint["probability"] >= best * (1 - 1e-9), ["unit", "set", *ESTIMATES]].reset_index(drop=True)

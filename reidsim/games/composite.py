@@ -432,9 +432,12 @@ class PeopleLattice(GeneralizationLattice):
         `benefit_of_cell`, if given.
         """
         return tuple(
-            self.row_sets.means(losses[:, self.codes[:, position]], self.benefit_of_cell)
-            for position, losses in enumerate(self.losses)
+            self.of_game_rows(losses[:, self.codes[:, position]]) for position, losses in enumerate(self.losses)
         )
+
+    def of_game_rows(self, amounts: Floats) -> Floats:
+        """Return the mean amount of the records of each row set, weighted by `benefit_of_cell`, if given."""
+        return self.row_sets.means(amounts, self.benefit_of_cell)
 
     @cached_property
     def cells(self) -> GeneralizationLattice:

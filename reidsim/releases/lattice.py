@@ -241,6 +241,10 @@ class GeneralizationLattice(StrategySpace):
         each = zip(self.hierarchies, self.entropies_of_full_loss, strict=True)
         return tuple(log(hierarchy.charged_sizes) / full for hierarchy, full in each)
 
+    def of_game_rows(self, amounts: Floats) -> Floats:
+        """Return the amount of each game row, shape (..., n_records), given those of its records; here it has one."""
+        return amounts
+
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
         """Information loss of every record at each level, one array per attribute.

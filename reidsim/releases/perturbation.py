@@ -179,7 +179,7 @@ class PerturbationSpace(StrategySpace):
     Parameters
     ----------
     lattice : GeneralizationLattice
-        The records, one per row, and the attributes that count in the information loss.
+        The records, one per cell, and the attributes that count in the information loss.
     method : str
         One of `METHODS`.
     strengths : tuple of float
@@ -196,7 +196,7 @@ class PerturbationSpace(StrategySpace):
 
     @property
     def n_records(self) -> int:  # type: ignore[override]
-        """Number of records."""
+        """Number of game rows: records, or people with several records."""
         return self.lattice.n_records
 
     @cached_property
@@ -226,10 +226,11 @@ class PerturbationSpace(StrategySpace):
         return self._drawn[key]
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return 1 - information loss of each record, in [0, 1]; see the class and `StrategySpace.utility`."""
-        loss = np.zeros(self.n_records)
+        """Return 1 - information loss of each game row, in [0, 1]; see the class and `StrategySpace.utility`."""
+        loss = np.zeros(len(self.lattice.codes))
         for column, full in zip(self.released_columns(strategy), self.lattice.entropies_of_full_loss, strict=True):
             loss += entropies(column.model)[column.of_record] / full
+        loss = self.lattice.of_game_rows(loss)
         loss[loss > NO_BENEFIT] = 1.0
         return 1.0 - (loss if rows is None else loss[rows])
 

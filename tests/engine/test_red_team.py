@@ -334,7 +334,32 @@ def test_a_prediction_whose_errors_are_not_those_of_the_file_is_told_with_the_co
     assert not summary["predicted_low"] <= summary["correct"] <= summary["predicted_high"]
 
 
-def test_noise_needs_one_row_per_person():
+def test_noise_predicts_people_with_several_rows_in_the_register():
+    rng = np.random.default_rng(2)
+    register = pd.DataFrame({"name": rng.choice([*"abcdefgh"], 40), "age": rng.integers(20, 60, 40).astype(str)})
+    own = rng.permutation(40)[:30]
+    shared = register[["age"]].iloc[own].reset_index(drop=True)
+    scenario = reidsim.Scenario.from_frames(
+        shared,
+        population=register[["age"]],
+        hierarchies={"age": "suppress"},
+        economics={"benefit": 100, "loss": 300, "gain": 100, "cost": 0},
+        noise={"age": {"keep": 0.9}},
+    )
+    claims = reidsim.attack(shared, register, id="name", scenario=scenario).claims
+    # Each row of the register is equally probable.
+    same = shared["age"].to_numpy()[:, None] == register["age"].to_numpy()
+    share = shared["age"].map(shared["age"].value_counts(normalize=True)).to_numpy()[:, None]
+    likelihood = 0.9 * same + 0.1 * share
+    posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
+    expected = [
+        posterior[row, (register["name"] == name).to_numpy()].sum()
+        for row, name in claims[["row", "person"]].to_numpy()
+    ]
+    np.testing.assert_allclose(claims["predicted"], expected, rtol=1e-9)
+
+
+def test_noise_needs_rows_that_are_not_linked():
     people = pd.DataFrame({"name": ["a", "a", "b"], "age": ["30", "31", "40"]})
     scenario = reidsim.Scenario.from_frames(
         people[["age"]],
@@ -342,8 +367,8 @@ def test_noise_needs_one_row_per_person():
         economics={"benefit": 100, "loss": 300, "gain": 100, "cost": 5},
         noise={"age": {"keep": 0.9}},
     )
-    with pytest.raises(reidsim.InputError, match="one row per person"):
-        reidsim.attack(people[["age"]], people, id="name", scenario=scenario)
+    with pytest.raises(reidsim.InputError, match="noise is supported for single rows; found '2 rows'"):
+        reidsim.attack(people, people, id="name", person="name", scenario=scenario)
 
 
 PEOPLE = pd.DataFrame({"name": ["Ann", "Bob"], "age": ["31", "52"]})

@@ -1,6 +1,7 @@
 """Perturbed files scored by likelihood, against a sum over all people written from the noise itself."""
 
 import itertools
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -297,7 +298,39 @@ def test_wrong_matrices_are_refused(tmp_path, monkeypatch, rows, says):
         scenario_of(people, {"age": {"matrix": str(tmp_path / "pram.csv")}}).score(people.assign(age="b"))
 
 
-def test_people_with_several_records_are_refused():
+@examples(30, fast=5)
+@given(st.integers(0, 10_000), st.sampled_from([40, 120, 200]))
+def test_each_row_of_a_person_with_several_rows_is_a_claim(seed, cost):
+    rng = np.random.default_rng(seed)
+    people = drawn(rng, 7)
+    owner = np.concatenate([rng.integers(0, 7, 3), rng.permutation(7)])
+    records, shares = people.iloc[owner].reset_index(drop=True), np.full(len(AGES), 1 / len(AGES))
+    released = records.assign(age=np.where(rng.random(10) < 0.6, records["age"], rng.choice(AGES, 10)))
+    table = pd.DataFrame(0.6 * np.eye(len(AGES)) + 0.4 * shares, columns=AGES).assign(age=AGES)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pram.csv"
+        table[["age", *AGES]].to_csv(path, index=False)
+        scenario = scenario_of(records, {"age": {"matrix": str(path)}}, economics__cost=cost)
+        scenario = scenario.with_({"release.path": records.assign(pid=owner.astype(str)), "release.person": "pid"})
+        result = scenario.score(released)
+    likelihood = [
+        [(0.6 * (row.age == each.age) + 0.4 / len(AGES)) * (row.sex == each.sex) for each in people.itertuples()]
+        for row in released.itertuples()
+    ]
+    links = [guess(likelihood[row], owner[row]) for row in range(10)]
+    order = pd.unique(owner)
+    best = [max(links[row] for row in np.flatnonzero(owner == person)) for person in order]
+    attacked = np.array([LOSS * believed > cost * (1 + 1e-9) for believed, _ in best])
+    np.testing.assert_array_equal(result.records["attacked"], attacked)
+    found = result.records["success_probability"][attacked]
+    np.testing.assert_allclose(found, np.array([success for _, success in best])[attacked], atol=1e-9)
+
+
+def test_people_whose_rows_differ_are_refused():
     people = drawn(np.random.default_rng(1), 20).assign(pid=[f"P{place // 2}" for place in range(20)])
-    with pytest.raises(InputError, match="models of noise need one record per person"):
+    with pytest.raises(InputError, match=r"row 2, column 'age': .*as changed values need"):
         scenario_of(people, "estimated", release__person="pid").score(people)
+    people[["age", "sex"]] = people.groupby("pid")[["age", "sex"]].transform("first")
+    scenario = scenario_of(people, "estimated", "both", release__person="pid")
+    with pytest.raises(InputError, match="searches for people with several records are not supported"):
+        scenario.score(people)

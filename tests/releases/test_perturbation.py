@@ -99,20 +99,31 @@ def likelihood_by_hand(method, strengths, table, labels):
     )
 
 
-def outcome(method, strengths, table, labels, direction, no_attack):
-    """Return kept records, and posterior, utility and payoff of each, by a loop over all people."""
-    n, whole = len(table), sum(math.log(table[name].nunique()) for name in table)
+def outcome(method, strengths, table, labels, direction, no_attack, owner=None):
+    """Return kept people, and posterior, utility and payoff of each, by a loop over all people.
+
+    `owner` has the person of each record; without it, each record is a person.
+    """
+    owner = np.arange(len(table)) if owner is None else owner
+    n, whole = owner.max() + 1, sum(math.log(table[name].nunique()) for name in table)
     columns, likelihood = [*zip(table, strengths, strict=True)], likelihood_by_hand(method, strengths, table, labels)
-    lost = [sum(loss(method, by, table[a], labels[a][row]) for a, by in columns) for row in range(n)]
-    utility = 1 - np.array(lost) / whole if whole else np.ones(n)
+    lost = np.array([sum(loss(method, by, table[a], labels[a][row]) for a, by in columns) for row in range(len(table))])
+    lost = np.array([lost[owner == person].mean() for person in range(n)])
+    utility = 1 - lost / whole if whole else np.ones(n)
+    # All records of a person have the same values.
+    first = np.unique(owner, return_index=True)[1]
     kept, posterior, payoff = np.ones(n, dtype=bool), np.zeros(n), np.zeros(n)
     while kept.any():
-        rows = np.flatnonzero(kept)
-        posterior[rows] = posteriors(likelihood[np.ix_(rows, [*rows, *np.flatnonzero(~kept)])], direction)
+        if len(owner) == n:
+            rows = np.flatnonzero(kept)
+            posterior[rows] = posteriors(likelihood[np.ix_(rows, [*rows, *np.flatnonzero(~kept)])], direction)
+        else:
+            of_row = likelihood[:, first].max(axis=1) / likelihood[:, first].sum(axis=1)
+            posterior = np.array([max(of_row[owner == person]) for person in range(n)])
         attacked = ECONOMICS["gain"] * posterior > ECONOMICS["cost"] * (1 + 1e-12)
         payoff = ECONOMICS["benefit"] * utility - attacked * ECONOMICS["loss"] * posterior
         pays = ~attacked if no_attack else payoff > 1e-9
-        if pays[rows].all():
+        if pays[kept].all():
             break
         kept &= pays
     return [np.where(kept, each, 0.0) for each in (kept, posterior, utility, payoff)]
@@ -165,6 +176,39 @@ def test_group_sizes_are_one_over_the_highest_posterior(table, method, direction
         likelihood = likelihood_by_hand(method, strengths, table, labels)
         sizes = linker.link(number).group_sizes[study.cell_of_record]
         np.testing.assert_allclose(1 / sizes, posteriors(likelihood, direction), rtol=1e-11)
+
+
+@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.booleans(), st.integers(0, 1000))
+def test_each_row_of_a_person_with_several_rows_is_a_claim(table, method, no_attack, seed) -> None:
+    rng, name = np.random.default_rng(seed), f"{method}-no-attack" if no_attack else method
+    owner = pd.factorize(rng.integers(0, len(table), 8))[0]
+    table = table.iloc[owner].reset_index(drop=True)
+    people = table.assign(pid=owner.astype(str))
+    amounts = {"economics.cost": 60, "economics.loss": 90} if seed % 2 else {}
+    loaded, best = scenario(table, [name], **amounts).with_({"release.path": people, "release.person": "pid"}), None
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in amounts.items():
+            patch.setitem(ECONOMICS, key.removeprefix("economics."), value)
+        for strengths, labels in enumerated(loaded, name):
+            found = outcome(method, strengths, table, labels, "record", no_attack, owner)
+            if best is None or found[-1].sum() > best[1][-1].sum() + 1e-9:
+                best = strengths, found
+    result = loaded.run()
+    found, (strengths, (kept, *expected)) = result.records.drop_duplicates("person").sort_values("person"), best
+    assert result.manifest["policies"][name]["node"] == [",".join(f"{each:g}" for each in strengths)]
+    np.testing.assert_array_equal(found["strategy"] != "withheld", kept)
+    columns = ["success_probability", "utility", "publisher_payoff"]
+    np.testing.assert_allclose(found[columns].to_numpy(float).T, expected, rtol=1e-12, atol=1e-10)
+
+
+def test_people_whose_rows_differ_are_refused() -> None:
+    table = pd.DataFrame({"a": ["1", "1", "2"], "pid": ["x", "y", "x"]})
+    loaded = scenario(table[["a"]], ["pram"]).with_({"release.path": table, "release.person": "pid"})
+    with pytest.raises(reidsim.InputError, match=r"row 3, column 'a': .*a, as changed values need.*value of row 1"):
+        loaded.run()
+    with pytest.raises(reidsim.InputError, match=r"adversary.direction = 'both' with release.person"):
+        loaded.with_({"adversary.direction": "both"})
 
 
 @settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])

@@ -109,8 +109,8 @@ def build_study(loaded: Scenario[Any], *, alone: bool = False) -> TablesStudy:
     scenario, study = loaded.scenario, _study_of_cells(loaded)
     with locating(loaded.path):
         perturbs = scenario.publisher.some_policy(lambda policy: policy.perturbs is not None)
-        each_alone = scenario.lists or perturbs or (scenario.looks_up and not alone)
-        study = study.by_subject() if each_alone else study
+        each_alone = scenario.lists or (scenario.looks_up and not alone)
+        study = study.by_record() if perturbs else study.by_subject() if each_alone else study
         study = (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
         return study.by_suppressed_subject() if scenario.looks_up and alone and not perturbs else study
 
@@ -141,6 +141,11 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
                 require_same(
                     weights, person, "weight", source, section.weight, frame[list(key_columns(section.person))]
                 )
+            if scenario.changes_values and "prosecutor" in scenario.risks:
+                # Each person is one candidate for a row, with one value of each quasi-identifier.
+                for name, codes in zip(scenario.attributes, records.codes.T, strict=True):
+                    what = f"{name}, as changed values need,"
+                    require_same(codes[records.row], person, what, source, scenario.columns[name])
 
         def rows_of(name: str, hierarchy: Table) -> list[list[str]]:
             where = f"publisher.sensitive_hierarchies.{name}.file"
@@ -776,6 +781,11 @@ class ReleasedFile:
         """
         return np.asarray(np.all([column.levels[0][column.number] >= 0 for column in self.columns], axis=0))
 
+    @property
+    def is_perturbed(self) -> bool:
+        """Whether a column has a model of noise."""
+        return any((column.levels[1] < 0).any() for column in self.columns)
+
     def play(self) -> Equilibrium:
         """Return the true `Equilibrium` of the file by data subject, shape (n_subjects,).
 
@@ -798,9 +808,8 @@ class ReleasedFile:
         if self.is_of_hierarchies.all():
             found = evaluate(own.truth, Choice(covering, "given", none, exact=False))
         else:
-            is_perturbed = any((column.levels[1] < 0).any() for column in self.columns)
             intensity = study.lattice.generalization_intensity(covering)
-            space = _as_released(utility, np.where(is_perturbed, np.nan, intensity))
+            space = _as_released(utility, np.where(self.is_perturbed, np.nan, intensity))
             found = self._evaluate(own, space, keys)
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
@@ -829,6 +838,7 @@ class ReleasedFile:
         less = np.bincount(owner, 1.0 - lattice.generalization_intensity(covering), n)
         intensity = 1.0 - less / np.bincount(persons.of_record, minlength=n)
         lines = np.column_stack([cells, rows])
+        intensity = np.where(self.is_perturbed, np.nan, intensity)
         found = self._evaluate(own, _as_released(kept[shared], intensity[shared]), lines)
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 
@@ -878,7 +888,8 @@ class ReleasedFile:
         """
         lattice, models = self.study.lattice, [column.model for column in self.columns]
         people = self.study.people(risk).marginal(lattice.domain.names)
-        if (several := distinct_people(people)) is not None:
+        several = None if self.is_perturbed else distinct_people(people)
+        if several is not None:
             first, form = distinct_rows([*lines[:, 1:].T], len(lines))
             fitting = [[*map(np.flatnonzero, model > 0)] for model in models]
             shape = len(people.cells), len(first)

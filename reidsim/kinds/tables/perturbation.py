@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Linkage
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
-from reidsim.games.composite import TypesGame, parts_of
+from reidsim.games.composite import PeopleLinker, TypesGame, parts_of
 from reidsim.games.cross_play import Game, record_game_of
 from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.record_game import (
@@ -34,8 +34,9 @@ from reidsim.games.record_game import (
 )
 from reidsim.games.solvers import Progress, no_progress
 from reidsim.kinds.tables.policies import SolvedPolicy, TablesChoice, everywhere
-from reidsim.kinds.tables.schema import LINKS_BY_VALUES, ONE_RECORD_PER_PERSON, POLICIES
+from reidsim.kinds.tables.schema import LINKS_BY_VALUES, POLICIES
 from reidsim.linkage.likelihood import Candidates, match_rows
+from reidsim.linkage.people import RowSets
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 from reidsim.releases.perturbation import PerturbationSpace
 from reidsim.scenarios.adversary_schema import Direction
@@ -56,6 +57,8 @@ class PerturbationLinker:
     Parameters
     ----------
     space : PerturbationSpace
+    row_sets : RowSets
+        Records of each game row. The adversary attacks the record with the highest posterior probability.
     candidates : Candidates
         Candidates for the person of a record.
     direction : {"record", "person", "both"}
@@ -63,25 +66,30 @@ class PerturbationLinker:
         with the higher posterior probability.
     """
 
-    def __init__(self, space: PerturbationSpace, candidates: Candidates, direction: Direction) -> None:
-        self._space, self._candidates, self._direction = space, candidates, direction
+    def __init__(
+        self, space: PerturbationSpace, row_sets: RowSets, candidates: Candidates, direction: Direction
+    ) -> None:
+        self._space, self._row_sets, self._candidates, self._direction = space, row_sets, candidates, direction
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage of all records, or of `rows`, if all are released with `strategy`; see `Linker`."""
         return self.with_strategies(np.full(self._space.n_records, strategy)).link(strategy, rows)
 
     def with_strategies(self, strategies: Strategies) -> FixedLinkage:
-        """Return the linker of a release; all records that are not withheld have the same strategy."""
+        """Return the linker of a release; all game rows that are not withheld have the same strategy."""
         released = np.flatnonzero(strategies != WITHHELD)
+        entries, start = self._row_sets.entries_of(released)
+        records = self._row_sets.cells[entries]
         columns = self._space.released_columns(int(strategies.max(initial=0)))
-        labels = np.column_stack([each.of_record for each in columns]).astype(np.int32)[released]
+        labels = np.column_stack([each.of_record for each in columns]).astype(np.int32)[records]
         models = [each.model for each in columns]
         match = self._candidates.match(labels, models)
         sizes = match.size
         if self._direction != "record":
-            persons = self._space.lattice.codes[released]
+            persons = self._space.lattice.codes[records]
             by_person = match_rows(persons, labels, models, match.total, exactly_one=self._direction == "person").size
             sizes = by_person if self._direction == "person" else np.minimum(sizes, by_person)
+        sizes = np.minimum.reduceat(sizes, start[:-1])
         return FixedLinkage(Linkage(sizes, sizes, by_chance=True), released)
 
     def weighted(self, strategies: Strategies) -> Floats:
@@ -109,13 +117,13 @@ class PerturbationPolicy(SolvedPolicy):
     has_lowest_level = False
     meets_attribute_limits = False
     compared = False
-    needs = frozenset({ONE_RECORD_PER_PERSON, LINKS_BY_VALUES})
+    needs = frozenset({LINKS_BY_VALUES})
 
     def space(self, study: TablesStudy) -> PerturbationSpace:
         """Return the strengths of the method on the records of a study."""
         section = study.scenario.perturbation
         strengths = section.group_sizes if self.perturbs == "microaggregate" else section.strengths
-        return PerturbationSpace(study.lattice, str(self.perturbs), tuple(sorted({*strengths})), study.scenario.seed)
+        return PerturbationSpace(study.space, str(self.perturbs), tuple(sorted({*strengths})), study.scenario.seed)
 
     def paid_in(self, study: TablesStudy, game: Game, choice: Choice | None = None) -> RecordGame:
         """Return the game over strengths, with the adversaries of `game`, who link by likelihood.
@@ -126,19 +134,20 @@ class PerturbationPolicy(SolvedPolicy):
             If an adversary of `game` does not link by the quasi-identifiers of all people.
         """
         played, space = record_game_of(game), self.space(study)
-        linkers = {id(each.linker): self._by_likelihood(each.linker, space) for each in parts_of(played)}
+        linkers = {id(each.linker): self._by_likelihood(study, each.linker, space) for each in parts_of(played)}
         if isinstance(played, TypesGame):
             types = [replace(each, linker=linkers[id(each.linker)]) for each in played.types]
             return TypesGame(space, types, played.benefit, played.loss, played.together)
         return replace(played, space=space, linker=linkers[id(played.linker)])
 
-    def _by_likelihood(self, linker: Linker, space: PerturbationSpace) -> PerturbationLinker:
+    def _by_likelihood(self, study: TablesStudy, linker: Linker, space: PerturbationSpace) -> PerturbationLinker:
         direction: Direction = linker.direction if isinstance(linker, DirectedLinker) else "record"
         everybody = linker.by_record if isinstance(linker, DirectedLinker) else linker
+        everybody = everybody.linker if isinstance(everybody, PeopleLinker) else everybody
         if not isinstance(everybody, PopulationLinker) or everybody.population or everybody.group_sizes.by_chance:
             problem = f"needs {LINKS_BY_VALUES}, which the adversary's linkage does not provide"
             raise InputError(problem, where=self.name)
-        return PerturbationLinker(space, everybody.group_sizes.candidates, direction)
+        return PerturbationLinker(space, study.row_sets, everybody.group_sizes.candidates, direction)
 
     def choose(self, study: TablesStudy, game: Game, draw: int, report: Progress = no_progress) -> Choice:
         """Return the choice in the game over strengths; see `SolvedPolicy.choose`."""

@@ -788,6 +788,11 @@ class TablesScenario(ScenarioHead):
         return self.noise.get(attribute, "exact") if isinstance(self.noise, dict) else self.noise
 
     @property
+    def changes_values(self) -> bool:
+        """Whether values of released records may be wrong: a policy perturbs them, or there is a model of noise."""
+        return self.noise not in ("exact", {}) or self.publisher.some_policy(lambda each: each.perturbs is not None)
+
+    @property
     def columns(self) -> dict[str, str]:
         """Column of each quasi-identifier in the file of records, by attribute.
 
@@ -980,8 +985,6 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
         given = noise.model_dump(exclude_none=True) if isinstance(noise, NoiseSection) else {"": noise}
         expected = "one of keep, deviation and matrix"
         yield len(given) != 1, "not exactly one model of noise", f"noise.{name}", listed(given) or None, expected
-    problem, noisy = "models of noise need one record per person", scenario.noise not in ("exact", {})
-    yield person and noisy, problem, "release.person", person, "a scenario without noise"
     yield person and lists, "lists need one record per person", "release.person", person, "no drawn resources"
     of_attributes = [attribute.column or name for name, attribute in attributes.items() if not attribute.draw]
     sensitive, releases = key_columns(publisher.sensitive), scenario.releases
@@ -1028,6 +1031,9 @@ def _check_capabilities(scenario: TablesScenario) -> None:
         )
         if used
     ]
+    linked_otherwise += [f"{first}.direction = {one.direction!r} with release.person"] * bool(
+        release.person is not None and scenario.looks_up
+    )
     # Whether the scenario lacks a capability, the capability, the key to change, and the entry that lacks it.
     capabilities = (
         (scenario.safe_harbor is None, SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"),

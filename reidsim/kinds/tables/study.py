@@ -890,6 +890,17 @@ class TablesStudy(Study[TablesScenario]):
             return self.of_rows(rows, persons=self.persons.split(rows))
         return self._with_own_rows(np.arange(len(rows)))
 
+    def by_record(self) -> TablesStudy:
+        """Return the study with a game row for each data subject (person or record), and a cell for each record."""
+        if self.persons is None:
+            return self.by_subject()
+        records, benefit = np.arange(self.n_records), self.persons.space.benefit_of_cell
+        benefit = None if benefit is None else benefit[self.cell_of_record]
+        lattice = replace(self.lattice, codes=self.lattice.codes[self.cell_of_record])
+        persons = ReleasedPeople.from_lattice(lattice, records, self.persons.of_record, benefit)
+        persons = persons.split(persons.set_of_person)
+        return self.of_rows(self.row_of_subject, lattice=lattice, cell_of_record=records, persons=persons)
+
     def _with_own_rows(self, records: Keys) -> TablesStudy:
         """Return the study with a game row for each of some records; rows are in the order of their first records."""
         n_cells, n = self.lattice.n_records, self.n_records
