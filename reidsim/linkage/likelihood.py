@@ -155,20 +155,18 @@ def match_rows(
     columns : sequence of ndarray of float64, shape (n_labels, n_values)
         See `joint_likelihood`.
     usual : ndarray of float64, shape (n_rows,)
-        Sum (or mean) of the likelihoods of each row over all people, above 0; the largest of rows with equal labels
-        counts.
+        Sum (or mean) of the likelihoods of each row over all people, above 0; equal for rows with equal labels.
     exactly_one : bool
         Whether exactly one row is the person's. `usual` must be the sum over people, who include the person. The totals
         are in the units of the likelihoods, so that `Match.probability` is the posterior probability.
     """
     first, kind = distinct_rows([*labels.T], len(labels))
-    largest = np.zeros(len(first))
-    np.maximum.at(largest, kind, usual)
     # With largest entries of 1, the likelihood of a row never rises from column to column.
+    usual_of_kind = usual[first]
     scales = [np.where((most := column.max(axis=1, keepdims=True)) > 0, most, 1.0) for column in columns]
     for place, scale in enumerate(scales):
-        largest /= scale[labels[first, place], 0]
-    rows = Candidates(labels[first], np.bincount(kind, minlength=len(first)), largest)
+        usual_of_kind /= scale[labels[first, place], 0]
+    rows = Candidates(labels[first], np.bincount(kind, minlength=len(first)), usual_of_kind)
     scaled = [(column / scale).T for column, scale in zip(columns, scales, strict=True)]
     match = rows.match(values, scaled, odds=exactly_one)
     return match._replace(total=match.total * np.maximum(1.0 - match.likelihood, _EQUAL)) if exactly_one else match
@@ -235,12 +233,12 @@ def _matched(
     room = start if apart == np.inf else np.arange(n_columns + 1) * len(people)
     size = room[-1] + (1 if apart == np.inf else len(people))
     fits, n_fits = np.zeros(size, np.int64), np.zeros(n_columns + 1, np.int64)
-    best, tied, total = np.zeros(size), np.zeros(size), np.zeros((size, powers))
+    best, tied, total, higher = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((size, powers - 1))
     n_fits[0] = len(people)
     fits[: len(people)], best[: len(people)] = np.arange(len(people)), 1.0 / usual
-    tied[: len(people)] = people
-    for power in range(powers):
-        total[: len(people), power] = people / usual ** (power + 1)
+    tied[: len(people)], total[: len(people)] = people, people / usual
+    for place in range(powers - 1):
+        higher[: len(people), place] = people / usual ** (place + 2)
     for record in range(n_records):
         same = 0
         while record and same < n_columns and starts[record, same] == starts[record - 1, same]:
@@ -252,8 +250,8 @@ def _matched(
                 value[start[place] :],
                 shorter[start[place] :],
                 n_fits[place],
-                (fits[first:], best[first:], tied[first:], total[first:]),
-                (fits[then:], best[then:], tied[then:], total[then:]),
+                (fits[first:], best[first:], tied[first:], total[first:], higher[first:]),
+                (fits[then:], best[then:], tied[then:], total[then:], higher[then:]),
                 apart,
             )
         for k in range(room[n_columns], room[n_columns] + n_fits[n_columns]):
@@ -262,7 +260,8 @@ def _matched(
             if best[k] >= found[0, record] * (1 - _EQUAL):
                 found[1, record] += tied[k]
             is_apart = best[k] >= apart
-            found[2, record] += tied[k] * best[k] / max(1.0 - best[k], _EQUAL) if is_apart else total[k].sum()
+            sums = total[k] + higher[k].sum()
+            found[2, record] += tied[k] * best[k] / max(1.0 - best[k], _EQUAL) if is_apart else sums
     return found
 
 
@@ -292,8 +291,8 @@ def _merged(
     apart : float
         Endings of at least this likelihood are not added up.
     """
-    fits, best, tied, total = longer
-    fits_into, best_into, tied_into, total_into = into
+    fits, best, tied, total, higher = longer
+    fits_into, best_into, tied_into, total_into, higher_into = into
     # `sums` is the position of the endings that were added up and equal the last one.
     n, last, sums = 0, -1, -1
     for k in range(n_longer):
@@ -301,20 +300,24 @@ def _merged(
         factor = likelihood[value[ending]]
         if factor == 0.0:
             continue
-        most = best[k] * factor
+        most, added = best[k] * factor, total[k] * factor
         if shorter[ending] != last:
             last, sums = shorter[ending], -1
-        to = n if sums < 0 or most >= apart else sums
-        if to == n:
-            fits_into[n], best_into[n], tied_into[n], total_into[n] = last, most, tied[k], 0.0
-            sums = sums if most >= apart else n
-            n += 1
-        elif most > best_into[to] * (1 + _EQUAL):
+        power, to = factor, sums
+        if sums < 0 or most >= apart:
+            to, n = n, n + 1
+            sums = sums if most >= apart else to
+            fits_into[to], best_into[to], tied_into[to], total_into[to] = last, most, tied[k], added
+            for place in range(higher.shape[1]):
+                power *= factor
+                higher_into[to, place] = higher[k, place] * power
+            continue
+        total_into[to] += added
+        for place in range(higher.shape[1]):
+            power *= factor
+            higher_into[to, place] += higher[k, place] * power
+        if most > best_into[to] * (1 + _EQUAL):
             best_into[to], tied_into[to] = most, tied[k]
         elif most >= best_into[to] * (1 - _EQUAL):
             tied_into[to] += tied[k]
-        power = 1.0
-        for place in range(total.shape[1]):
-            power *= factor
-            total_into[to, place] += total[k, place] * power
     return n

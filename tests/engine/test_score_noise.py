@@ -328,7 +328,7 @@ def test_each_row_of_a_person_with_several_rows_is_a_claim(seed, cost):
 
 def test_people_whose_rows_differ_are_refused():
     people = drawn(np.random.default_rng(1), 20).assign(pid=[f"P{place // 2}" for place in range(20)])
-    with pytest.raises(InputError, match=r"row 2, column 'age': .*as changed values need"):
+    with pytest.raises(InputError, match=r"row 2, column 'age': .*differ in age, but perturbation"):
         scenario_of(people, "estimated", release__person="pid").score(people)
     people[["age", "sex"]] = people.groupby("pid")[["age", "sex"]].transform("first")
     scenario = scenario_of(people, "estimated", "both", release__person="pid")

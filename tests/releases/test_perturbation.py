@@ -205,7 +205,7 @@ def test_each_row_of_a_person_with_several_rows_is_a_claim(table, method, no_att
 def test_people_whose_rows_differ_are_refused() -> None:
     table = pd.DataFrame({"a": ["1", "1", "2"], "pid": ["x", "y", "x"]})
     loaded = scenario(table[["a"]], ["pram"]).with_({"release.path": table, "release.person": "pid"})
-    with pytest.raises(reidsim.InputError, match=r"row 3, column 'a': .*a, as changed values need.*value of row 1"):
+    with pytest.raises(reidsim.InputError, match=r"row 3, column 'a': .*differ in a, but perturbation.*value of row 1"):
         loaded.run()
     with pytest.raises(reidsim.InputError, match=r"adversary.direction = 'both' with release.person"):
         loaded.with_({"adversary.direction": "both"})

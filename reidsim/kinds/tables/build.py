@@ -110,7 +110,7 @@ def build_study(loaded: Scenario[Any], *, alone: bool = False) -> TablesStudy:
     with locating(loaded.path):
         perturbs = scenario.publisher.some_policy(lambda policy: policy.perturbs is not None)
         each_alone = scenario.lists or (scenario.looks_up and not alone)
-        study = study.by_record() if perturbs else study.by_subject() if each_alone else study
+        study = study.by_released_record() if perturbs else study.by_subject() if each_alone else study
         study = (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
         return study.by_suppressed_subject() if scenario.looks_up and alone and not perturbs else study
 
@@ -144,7 +144,7 @@ def _study_of_cells(loaded: Scenario[Any]) -> TablesStudy:
             if scenario.changes_values and "prosecutor" in scenario.risks:
                 # Each person is one candidate for a row, with one value of each quasi-identifier.
                 for name, codes in zip(scenario.attributes, records.codes.T, strict=True):
-                    what = f"{name}, as changed values need,"
+                    what = f"{name}, but perturbation and noise need equal values"
                     require_same(codes[records.row], person, what, source, scenario.columns[name])
 
         def rows_of(name: str, hierarchy: Table) -> list[list[str]]:

@@ -890,7 +890,7 @@ class TablesStudy(Study[TablesScenario]):
             return self.of_rows(rows, persons=self.persons.split(rows))
         return self._with_own_rows(np.arange(len(rows)))
 
-    def by_record(self) -> TablesStudy:
+    def by_released_record(self) -> TablesStudy:
         """Return the study with a game row for each data subject (person or record), and a cell for each record."""
         if self.persons is None:
             return self.by_subject()
