@@ -26,10 +26,9 @@ from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimit
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, validated, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
-from reidsim.engine.batch.design import at_point
+from reidsim.engine.batch.design import at_point, is_batch
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
-from reidsim.engine.batch.design import is_batch
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
 from reidsim.engine.score import ScoreOptions, ScoreResult, score_loaded
