@@ -15,7 +15,13 @@ import reidsim
 from reidsim.core import rows as rows_module
 from reidsim.core import tables
 from reidsim.core.errors import InputError
-from reidsim.core.tables import detect_encoding, read_coded_table, read_distinct_rows, read_table
+from reidsim.core.tables import (
+    detect_encoding,
+    read_coded_table,
+    read_counted_table,
+    read_distinct_rows,
+    read_table,
+)
 
 CELLS = st.sampled_from(["", "1", "1.0", " 7 ", "F", "München", 'a "b"', "x, y", "two\nlines", "NA", "3e5", "*"])
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=60)
@@ -112,6 +118,26 @@ def test_distinct_rows_of_a_folder_restore_the_table(tmp_path_factory, monkeypat
     assert list(distinct.index) == list(raw.index[~raw.duplicated()])
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ROWS, st.integers(1, 9), st.integers(0, 60))
+def test_counted_rows_are_those_of_the_table(tmp_path_factory, monkeypatch, rows, at_once, compared):
+    monkeypatch.setattr(rows_module, "_AT_ONCE", at_once)
+    monkeypatch.setattr(rows_module, "_MOST_COMPARED", compared)
+    path = tmp_path_factory.mktemp("files") / "people.parquet"
+    columns = dict(zip("abc", map(pa.array, zip(*rows, strict=True)), strict=True))
+    parquet.write_table(pa.table(columns), path, row_group_size=4)
+    whole, found = read_table(path), read_counted_table(path)
+    frame = found.frame.astype("str")
+    assert len(found) == len(whole)
+    totals = frame.assign(rows=found.counts.astype(int)).groupby(["a", "b", "c"])["rows"].sum()
+    assert totals.to_dict() == counts_of(whole)
+    # The index is the position of the first row of each.
+    assert frame.to_numpy().tolist() == whole.loc[frame.index].to_numpy().tolist()
+    assert frame.index.is_monotonic_increasing
+    for name in whole:
+        assert list(found.rows_by_value(name).items()) == [(v, (whole[name] == v).sum()) for v in whole[name].unique()]
+
+
 def test_a_column_without_any_value_is_read_as_missing_values(tmp_path):
     parquet.write_table(pa.table({"age": [30, 30, 41], "note": pa.nulls(3)}), tmp_path / "people.parquet")
     whole = pd.DataFrame({"age": ["30", "30", "41"], "note": [""] * 3}, dtype="str")
@@ -204,7 +230,7 @@ def test_a_column_of_another_type_in_a_later_file_is_named(tmp_path, read):
 
 
 @pytest.mark.parametrize("later", [{"age": [40], "zip": [3]}, {"zip": [3]}])
-@pytest.mark.parametrize("read", [read_coded_table, lambda path: read_distinct_rows(path, ["age"])])
+@pytest.mark.parametrize("read", [read_coded_table, read_counted_table, lambda path: read_distinct_rows(path, ["age"])])
 def test_files_of_a_folder_have_the_same_columns(tmp_path, later, read):
     folder = tmp_path / "people.parquet"
     folder.mkdir()

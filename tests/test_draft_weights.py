@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import reidsim
+from reidsim.core.tables import CountedTable
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.people import may_name_weight, names_weight, weight_column
 from reidsim.drafts.profile import profile_table
@@ -30,7 +31,7 @@ def survey(rows=60, **columns):
 
 
 def found(table, **options):
-    return weight_column(profile_table(table.astype("str")), **options)
+    return weight_column(profile_table(CountedTable.of(table.astype("str"))), **options)
 
 
 SPREAD = np.linspace(1, 40, 60).round(1)

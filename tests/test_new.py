@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.core.tables import delimited_line, read_table, sniff_delimiter
+from reidsim.core.tables import CountedTable, delimited_line, read_table, sniff_delimiter
 from reidsim.core.validation import validated
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose, draft_hierarchy
 from reidsim.drafts.draft import draft_scenario
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def column(values, name="x"):
-    (profile,) = profile_table(pd.DataFrame({name: pd.Series([str(value) for value in values], dtype="str")}))
+    (profile,) = profile_table(CountedTable.of(pd.DataFrame({name: list(map(str, values))}, dtype="str")))
     return profile
 
 
@@ -240,7 +240,7 @@ def table_of(**columns):
 
 
 def chosen(frame, **options):
-    choice = choose(profile_table(frame), frame, DraftOptions(**options))
+    choice = choose(profile_table(CountedTable.of(frame)), frame, DraftOptions(**options))
     return [taken.profile.name for taken in choice.chosen], choice
 
 
@@ -317,7 +317,7 @@ def test_whatever_the_file_holds_its_draft_is_ready_to_run(tmp_path_factory, nam
     lines = [delimited_line(names, delimiter), *(delimited_line(row, delimiter) for row in rows)]
     (folder / "data.csv").write_text("".join(lines), encoding="utf-8", newline="")
     assume(sniff_delimiter(folder / "data.csv") == delimiter)
-    profiles = profile_table(read_table(folder / "data.csv", delimiter=delimiter))
+    profiles = profile_table(CountedTable.of(read_table(folder / "data.csv", delimiter=delimiter)))
     taken = [profile.name for profile in profiles if profile.kind not in ("empty", "set")]
     assume(taken)
     draft = draft_scenario(folder / "data.csv", folder / "out", DraftOptions(quasi_identifier=taken))

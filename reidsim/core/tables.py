@@ -19,6 +19,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, time
 from functools import partial
 from pathlib import Path
@@ -47,7 +48,7 @@ from reidsim.core.files import (
     require_no_device,
     require_workbook_fits,
 )
-from reidsim.core.rows import DistinctRows, Numbers, joined, kept
+from reidsim.core.rows import DistinctRows, Numbers, RowCounts, joined, kept, occurrences
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -138,29 +139,26 @@ def read_coded_table(
         raise InputError("only a workbook has sheets", source=path, where="sheet", found=sheet)
     if path.suffix.lower() in TYPED_ENDINGS:
         return text_table(read_typed_file(path, sheet=sheet), str(path), trim=trim)
-    batches: Iterator[pa.RecordBatch]
-    if path.suffix == ".parquet":
-        names, batches = _parquet_batches(path, columns)
-        names = names if columns is None else _existing(columns, names)
-    else:
-        names, batches = _text_batches(path, delimiter, header, comment, encoding, progress)
-    cells_of, codes = [_CodedColumn() for _ in names], [list[Numbers]() for _ in names]
+    names, batches = _batches(
+        path, delimiter, encoding, header=header, comment=comment, columns=columns, progress=progress
+    )
+    if columns is not None and path.suffix == ".parquet":
+        names = _existing(columns, names)
+    cells_of = [_CodedColumn() for _ in names]
     free, rows = free_memory(), 0
     for batch in batches:
-        for column, own, cells, name in zip(cells_of, codes, batch.columns, names, strict=True):
+        for column, cells, name in zip(cells_of, batch.columns, names, strict=True):
             with _as_text(path, name, cells.type):
                 column.add(cells)
-                if column.is_full:
-                    own.append(column.numbered())
         rows += batch.num_rows
-        held = sum(each.nbytes for own in codes for each in own)
+        held = sum(column.nbytes for column in cells_of)
         require_memory(_COPIES * held, "too large for memory", source=path, free=free)
     _require_rows(path, rows)
     found = []
     for column, name in zip(cells_of, names, strict=True):
         # The codes of each column are released as soon as its values are in the table.
         with _as_text(path, name, column.type):
-            found.append(column.values([*codes.pop(0), column.numbered()], trim=trim))
+            found.append(column.values(column.taken(), trim=trim))
     return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)), copy=False)
 
 
@@ -231,16 +229,119 @@ def _rows_of_file(
     path: Path, place: int, *, columns: Collection[str], delimiter: str, encoding: str | None
 ) -> _CodedRows:
     """Return the rows of a file, or of a file of a folder by its place; see `read_distinct_rows`."""
-    if path.suffix == ".parquet":
-        names, batches = _parquet_batches(path, columns, place)
-    else:
-        names, batches = _text_batches(path, delimiter, True, None, encoding, lambda done, total: None)
+    names, batches = _batches(path, delimiter, encoding, columns=columns, place=place)
     return _CodedRows(path, _existing(columns, names)).add(batches)
 
 
 def _existing(columns: Collection[str], names: list[str]) -> list[str]:
     """Return the names of some columns in the order of the file; all names if a column does not exist."""
     return [name for name in names if name in columns] if set(columns) <= set(names) else names
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTable:
+    """Rows of a table as text, and how often each occurs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows, in the order of their first rows; the index has the position of the first row. Few rows are equal.
+    counts : ndarray of int, shape (n,)
+        Number of rows of the table that are equal to each row of `frame`.
+    """
+
+    frame: pd.DataFrame
+    counts: Numbers
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """Return a table whose rows occur once."""
+        return cls(frame, np.ones(len(frame), np.int8))
+
+    def __len__(self) -> int:
+        """Return the number of rows of the table."""
+        return int(self.counts.sum())
+
+    def rows_by_value(self, column: object) -> dict[str, int]:
+        """Return the number of rows of the table with each value of a column, in the order of their first rows."""
+        codes, values = coded(self.frame[column])
+        return dict(zip(values, occurrences(codes, len(values), self.counts).tolist(), strict=True))
+
+
+def read_counted_table(
+    path: Path,
+    *,
+    delimiter: str = ",",
+    encoding: str | None = None,
+    sheet: str | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> CountedTable:
+    """Read the distinct rows of a file, and how often each occurs; for the parameters, see `read_coded_table`.
+
+    Memory depends on the distinct rows. From 8 million of them on, further rows are not compared.
+
+    Raises
+    ------
+    InputError
+        As `read_coded_table`.
+    """
+    if sheet is not None or path.suffix.lower() in TYPED_ENDINGS:
+        return CountedTable.of(read_coded_table(path, sheet=sheet))
+    names, batches = _batches(path, delimiter, encoding, progress=progress)
+    rows, columns, free = RowCounts(len(names)), {name: _CodedColumn() for name in names}, free_memory()
+    for parts in _coded_parts(path, columns, batches, rows):
+        rows.add(parts)
+        require_memory(_COPIES * rows.nbytes, "too large for memory", source=path, free=free)
+    _require_rows(path, rows.n_rows)
+    return CountedTable(_text_frame(path, columns, rows.columns).set_axis(rows.first), rows.counts)
+
+
+def _batches(
+    path: Path,
+    delimiter: str,
+    encoding: str | None,
+    *,
+    header: bool = True,
+    comment: str | None = None,
+    columns: Collection[str] | None = None,
+    place: int | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+    """Return the column names of Parquet or delimited text, and its rows in batches.
+
+    See `_parquet_batches` and `_text_batches` for the parameters.
+    """
+    if path.suffix == ".parquet":
+        return _parquet_batches(path, columns, place)
+    return _text_batches(path, delimiter, header, comment, encoding, progress)
+
+
+def _coded_parts(
+    path: Path,
+    columns: dict[str, _CodedColumn],
+    batches: Iterable[pa.RecordBatch],
+    rows: DistinctRows | RowCounts,
+) -> Iterator[list[list[Numbers]]]:
+    """Yield the codes of all batches by column, once there are as many rows as `rows` waits for."""
+    waiting = 0
+    for batch in itertools.chain(batches, [None]):
+        for name, column in columns.items() if batch else ():
+            cells = batch.column(name)
+            with _as_text(path, name, cells.type):
+                column.add(cells)
+        waiting += batch.num_rows if batch else 0
+        if batch is None or waiting >= rows.at_once:
+            yield [column.taken() for column in columns.values()]
+            waiting = 0
+
+
+def _text_frame(path: Path, columns: dict[str, _CodedColumn], codes: list[list[Numbers]]) -> pd.DataFrame:
+    """Return rows as text, given the codes of each column in parts, which are removed."""
+    values = {}
+    for (name, column), own in zip(columns.items(), codes, strict=True):
+        with _as_text(path, name, column.type):
+            values[name] = column.values(own, trim=True)
+    return pd.DataFrame(values, copy=False)
 
 
 class _CodedRows:
@@ -260,18 +361,11 @@ class _CodedRows:
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> Self:
         """Append the rows of all batches; return this object."""
-        free, waiting = free_memory(), 0
-        for batch in itertools.chain(batches, [None]):
-            for name, column in self.columns.items() if batch else ():
-                cells = batch.column(name)
-                with _as_text(self._path, name, cells.type):
-                    column.add(cells)
-            waiting += batch.num_rows if batch else 0
-            if batch is None or waiting >= self.distinct.at_once:
-                number = self.distinct.number([column.numbered() for column in self.columns.values()])
-                self.numbers.append(kept(number, len(self.distinct)))
-                held, waiting = sum(part.nbytes for part in self.numbers), 0
-                require_memory(_COPIES * held, "too large for memory", source=self._path, free=free)
+        free = free_memory()
+        for parts in _coded_parts(self._path, self.columns, batches, self.distinct):
+            self.numbers.append(kept(self.distinct.number(parts), len(self.distinct)))
+            held = sum(part.nbytes for part in self.numbers)
+            require_memory(_COPIES * held, "too large for memory", source=self._path, free=free)
         return self
 
     def batch(self) -> pa.RecordBatch:
@@ -284,11 +378,7 @@ class _CodedRows:
 
     def frame(self) -> pd.DataFrame:
         """Return the distinct rows as text."""
-        values = {}
-        for (name, column), codes in zip(self.columns.items(), self.distinct.columns, strict=True):
-            with _as_text(self._path, name, column.type):
-                values[name] = column.values([codes], trim=True)
-        return pd.DataFrame(values, copy=False)
+        return _text_frame(self._path, self.columns, [[codes] for codes in self.distinct.columns])
 
 
 def _require_rows(path: Path, rows: int) -> None:
@@ -307,14 +397,15 @@ class _CodedColumn:
         self.dictionary = pa.array([])
         self._pending: list[pa.DictionaryArray] = []
         self._n_pending = 0
+        self._codes: list[Numbers] = []
 
     @property
-    def is_full(self) -> bool:
-        """Whether the cells that wait shall be numbered."""
-        return self._n_pending >= max(_PENDING, len(self.dictionary))
+    def nbytes(self) -> int:
+        """Memory of the codes."""
+        return sum(part.nbytes for part in self._codes)
 
     def add(self, cells: pa.Array) -> None:
-        """Append the cells of a batch to the cells that wait."""
+        """Append the cells of a batch."""
         if pa.types.is_null(cells.type):
             # Dictionaries without a type cannot be merged.
             cells = cells.cast(pa.string())
@@ -323,18 +414,24 @@ class _CodedColumn:
             self.type, self.dictionary = cells.type, coded.dictionary[:0]
         self._pending.append(coded)
         self._n_pending += len(cells)
+        if self._n_pending >= max(_PENDING, len(self.dictionary)):
+            self._number()
 
-    def numbered(self) -> Numbers:
-        """Return the codes of the cells that waited, in the smallest type; missing cells have the code -1."""
-        if not self._pending:
-            return np.zeros(0, np.int8)
+    def taken(self) -> list[Numbers]:
+        """Return the codes of the cells since the last call, in parts; missing cells have the code -1."""
+        if self._pending:
+            self._number()
+        codes, self._codes = self._codes, []
+        return codes
+
+    def _number(self) -> None:
         # The codes of values that were numbered before are unchanged.
         none = pa.DictionaryArray.from_arrays(pa.array([], self._pending[0].indices.type), self.dictionary)
         first, *others = pa.chunked_array([none, *self._pending]).unify_dictionaries().chunks
         self.dictionary = first.dictionary
         codes = np.concatenate([compute.fill_null(each.indices, -1).to_numpy() for each in others])
         self._pending, self._n_pending = [], 0
-        return kept(codes, -len(self.dictionary) - 1)
+        self._codes.append(kept(codes, -len(self.dictionary) - 1))
 
     def values(self, codes: list[Numbers], *, trim: bool) -> Any:
         """Return cells as text, missing ones as empty: a categorical, or text if most values occur once.

@@ -24,8 +24,8 @@ from rapidfuzz.process import extractOne
 
 from reidsim.audit.identifiers import why_values_identify
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
-from reidsim.core.rows import DistinctRows
-from reidsim.core.tables import require_columns, sniff_delimiter
+from reidsim.core.rows import combined
+from reidsim.core.tables import coded, require_columns, sniff_delimiter
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import (
     MISSING_MARKS,
@@ -464,7 +464,7 @@ def choose(
     profiles : sequence of ColumnProfile
         Profiles of all columns.
     frame : DataFrame
-        The table, as text; its distinct rows in the chosen columns are counted.
+        The rows of the table, as text; its distinct rows in the chosen columns are counted.
     options : DraftOptions
         Columns to choose or to exclude.
     uses : mapping of str to str, optional
@@ -521,7 +521,7 @@ def choose(
             expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
             raise InputError(problem, where=f"column {name!r}", found=listed(strange, 3), expected=expected)
     require_among("not a quasi-identifier", hierarchies, chosen, where="--hierarchy")
-    cells, columns = _n_distinct(frame[chosen]), []
+    cells, columns = int(combined([coded(frame[name])[0] for name in chosen]).max()) + 1, []
     for profile in taken:
         match = matches.get(profile.name)
         column = spelled(profile) if match is None else replace(profile, found=match.profile.found)
@@ -539,20 +539,6 @@ def choose(
         possible += [] if why else [name]
     columns.sort(key=lambda column: list(frame).index(column.profile.name))
     return Choice(tuple(columns), left_out, tuple(possible), cells)
-
-
-def _n_distinct(frame: pd.DataFrame) -> int:
-    """Return the number of distinct rows, which are counted in parts, so that the memory depends on this number."""
-    columns = [column for _, column in frame.items()]
-    codes = [
-        column.cat.codes.to_numpy() if isinstance(column.dtype, pd.CategoricalDtype) else pd.factorize(column)[0]
-        for column in columns
-    ]
-    distinct = DistinctRows(len(codes))
-    while distinct.n_rows < len(frame):
-        part = slice(distinct.n_rows, distinct.n_rows + distinct.at_once)
-        distinct.number([column[part] for column in codes])
-    return len(distinct)
 
 
 def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options: DraftOptions) -> None:

@@ -202,14 +202,15 @@ def draft_scenario(
     words = Names.read(options.names)
     if source is None or not source.is_read_with(options):
         source = FilePreview.read(data, options, progress)
-    frame, profiles = source.coded, source.profiles
+    records, profiles = source.records, source.profiles
+    frame = records.frame
     require_columns(frame, (*options.merge, *options.person), data)
     profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
     if options.person:
         keys_of_records(frame, options.person, data)
-    keys = people_keys(frame, profiles, options, words)
+    keys = people_keys(records, profiles, options, words)
     if keys.undecided:
         raise UndecidedPersonError(keys.undecided, data)
     with locating(data):
@@ -225,7 +226,8 @@ def draft_scenario(
         name, path = column.profile.name, f"{HIERARCHIES}/{number}-{plain_name(column.profile.name)}.csv"
         rules[name] = column.hierarchy.rule | ({"file": path} if column.hierarchy.rows else {})
         files |= {path: _delimited(column.hierarchy.rows, ";")} if column.hierarchy.rows else {}
-    weighted = frame.drop_duplicates(list(keys.person)) if keys.person else frame
+    # The weight of a person is that of the person's first row.
+    rows = ~frame.duplicated(list(keys.person)) if keys.person else records.counts
     bundled = recipe is None or options.population in bundled_names("populations")
     files[f"{name_of(data)}.toml"] = _scenario_text(
         choice,
@@ -238,7 +240,7 @@ def draft_scenario(
         population=options.population if recipe is None or bundled else _path_from(folder, recipe),
         keys=release_keys(roles),
         weight=weight,
-        weighted=0 if weight is None else weighted[weight].astype(float).sum(),
+        weighted=0 if weight is None else (frame[weight].astype(float) * rows).sum(),
         search_is_short=keys.n_people * (keys.n_people + choice.strategies) <= MOST_SEARCHED,
     )
     files[COLUMNS_FILE] = _columns_table(profiles, choice)
@@ -254,15 +256,15 @@ def draft_scenario(
     except UnicodeEncodeError:
         raise InputError("the file name is not valid text", source=data) from None
     why = "as declared" if options.one_row_per_person else "no column repeats as an identifier would"
-    unit = f"{counted(len(frame), 'row')}: each row is a person ({why})"
+    unit = f"{counted(len(records), 'row')}: each row is a person ({why})"
     if keys.person:
         columns = " and ".join(map(repr, keys.person))
         repeated = f"column {columns} repeats" if len(keys.person) == 1 else f"columns {columns} repeat together"
-        of_people = f"{counted(len(frame), 'row')} of {counted(keys.n_people, 'person', 'people')}"
+        of_people = f"{counted(len(records), 'row')} of {counted(keys.n_people, 'person', 'people')}"
         unit = f"{repeated}: {of_people}; people are counted, not rows (release.person)"
     left_out = _left_out([each for each in profiles if each.name not in roles], choice, options.drop)
     notes = (*_notes_of_values(profiles, choice), *weight_warnings)
-    return Draft(name_of(data), len(frame), profiles, choice, unit, left_out, notes, files, source, roles)
+    return Draft(name_of(data), len(records), profiles, choice, unit, left_out, notes, files, source, roles)
 
 
 def _check_options(options: DraftOptions) -> None:

@@ -14,6 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import is_numbered, plain_words, words_of
+from reidsim.core.rows import Numbers, combined
+from reidsim.core.tables import CountedTable, coded
 from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import MISSING_MARKS, NAMES, ColumnProfile, Names
@@ -80,7 +82,7 @@ class PeopleKeys(NamedTuple):
 
 
 def people_keys(
-    frame: pd.DataFrame, profiles: Sequence[ColumnProfile], options: DraftOptions, names: Names = NAMES
+    table: CountedTable, profiles: Sequence[ColumnProfile], options: DraftOptions, names: Names = NAMES
 ) -> PeopleKeys:
     """Return the columns that identify people with several rows, and their households.
 
@@ -92,8 +94,7 @@ def people_keys(
 
     Parameters
     ----------
-    frame : DataFrame
-        The table, as text.
+    table : CountedTable
     profiles : sequence of ColumnProfile
         One profile per column.
     options : DraftOptions
@@ -108,17 +109,17 @@ def people_keys(
         The column, or pair of columns, that identifies people, and that of households. Undecided columns are listed
         only if no person key is found.
     """
-    finder = _Finder(frame, profiles, options.quasi_identifier, names)
+    finder = _Finder(table, profiles, options.quasi_identifier, names)
     search = not options.person and not options.one_row_per_person
     person = finder.person() if search else tuple(options.person)
     undecided = tuple(each.name for each in finder.free if finder.is_undecided(each)) if search and not person else ()
     candidates = [profile for profile in finder.free if not profile.missing and profile.name not in person]
     named = [profile for profile in candidates if finder.names_household(profile.name)]
-    groups = finder.groups(person) if person else np.arange(len(frame) if named else 0)
-    households = [profile.name for profile in named if _agreement(groups, finder.codes(profile))[0] == 1]
+    groups = finder.groups(person) if person else np.arange(len(table.counts))
+    households = [profile.name for profile in named if finder.agreement(groups, finder.codes(profile))[0] == 1]
     if not households and not person:
         households = [profile.name for profile in candidates if finder.is_household(profile)]
-    n_people = int(groups.max()) + 1 if person else len(frame)
+    n_people = int(groups.max()) + 1 if person else len(table)
     return PeopleKeys(person, next(iter(households), None), n_people, undecided)
 
 
@@ -128,8 +129,7 @@ class _Finder:
 
     Parameters
     ----------
-    frame : DataFrame
-        The table, as text.
+    table : CountedTable
     profiles : sequence of ColumnProfile
         One profile per column.
     taken : sequence of str
@@ -138,28 +138,28 @@ class _Finder:
         Vocabulary for column names.
     """
 
-    frame: pd.DataFrame
+    table: CountedTable
     profiles: Sequence[ColumnProfile]
     taken: Sequence[str]
     names: Names
 
-    def groups(self, key: Sequence[str]) -> NDArray[np.intp]:
-        """Return the group number of each row of the table, shape (n_rows,).
+    def groups(self, key: Sequence[str]) -> NDArray[np.int64]:
+        """Return the group number of each row of the frame, shape (n_rows,).
 
         Rows with the same values in the columns `key`, without surrounding spaces, have the same number, from 0 in the
         order of first occurrence.
         """
-        columns = [self.frame[name].str.strip() for name in key]
-        return np.asarray(self.frame.groupby(columns, sort=False, observed=True).ngroup())
+        return combined([coded(self.table.frame[name])[0] for name in key])
 
     def codes(self, profile: ColumnProfile) -> NDArray[np.intp]:
-        """Return the code of each cell of a column, shape (n_rows,); -1 if it is missing.
+        """Return the code of each cell of a column of the frame, shape (n_rows,); -1 if it is missing.
 
         Cells have the same code if they are equal after reading by the profile's rule, such as two spellings of a date.
         """
-        written, values = pd.factorize(self.frame[profile.name].str.strip())
+        written, values = coded(self.table.frame[profile.name])
         labels = pd.Series(list(map(profile.found.reading.label, values)), dtype="str")
-        return pd.factorize(labels.where(~labels.isin(MISSING_MARKS)))[0][written]
+        numbers: NDArray[np.intp] = pd.factorize(labels.where(~labels.isin(MISSING_MARKS)))[0]
+        return numbers[written]
 
     @cached_property
     def free(self) -> list[ColumnProfile]:
@@ -173,7 +173,7 @@ class _Finder:
             profile
             for profile in self.profiles
             if profile.name not in self.taken
-            and 1 < profile.distinct < len(self.frame) - profile.missing
+            and 1 < profile.distinct < len(self.table) - profile.missing
             and profile.kind in ("identifier", "code", "whole number", "category")
             and profile.concept not in _SHARED_IDENTIFIERS
             and (profile.hint is None or profile.hint.role == "direct" or profile.hint.source == "values")
@@ -210,7 +210,7 @@ class _Finder:
         numbers = [profile.name for profile in complete if profile.kind != "category" or is_numbered(profile.name)]
         pairs = combinations(numbers if len(numbers) <= _MOST_IN_PAIRS else (), 2)
         people = sorted((int(self.groups(pair).max()) + 1, pair) for pair in pairs)
-        return next((pair for n, pair in people if n < len(self.frame) and self.evidence(*pair) == "for"), ())
+        return next((pair for n, pair in people if n < len(self.table) and self.evidence(*pair) == "for"), ())
 
     def is_undecided(self, profile: ColumnProfile) -> bool:
         """Return whether the user must decide about a repeating identifier.
@@ -240,13 +240,13 @@ class _Finder:
         The name of the column must denote a number, its kind must not be "category", and a value must have at most 8
         rows on average. Lifelong attributes must be evidence "against" one person per value (see `evidence`). At least
         two other columns that are not lifelong attributes must be equal in 95 % of the groups of rows with one value,
-        beyond chance; see `_agreement`.
+        beyond chance; see `agreement`.
         """
-        few = len(self.frame) <= _MOST_PEOPLE_PER_HOUSEHOLD * key.distinct
+        few = len(self.table) <= _MOST_PEOPLE_PER_HOUSEHOLD * key.distinct
         if not (few and key.kind != "category" and is_numbered(key.name) and self.evidence(key.name) == "against"):
             return False
         others = [profile for profile in self.profiles if profile.name not in (key.name, *self.lifelong)]
-        found = [_agreement(self.codes(key), self.codes(profile)) for profile in others if profile.distinct > 1]
+        found = [self.agreement(self.codes(key), self.codes(profile)) for profile in others if profile.distinct > 1]
         return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
 
     def evidence(self, *key: str) -> Literal["for", "against", "none"]:
@@ -256,47 +256,50 @@ class _Finder:
         year and sex; race, if the table has none of these. Only key values with several rows count. The result is
         "against" if fewer than half of them agree in some lifelong attribute, that is, their rows have one value of it.
         It is "for" if at least 95 % agree in each lifelong attribute, and the agreement in one of these is beyond
-        chance; see `_agreement`. Otherwise it is "none".
+        chance; see `agreement`. Otherwise it is "none".
         """
         groups = self.groups(key)
-        found = [_agreement(groups, codes) for codes in self.lifelong.values()]
+        found = [self.agreement(groups, codes) for codes in self.lifelong.values()]
         if any(share < _HARDLY for share, _ in found):
             return "against"
         agree = all(share >= _MOSTLY for share, _ in found) and any(beyond_chance for _, beyond_chance in found)
         return "for" if agree else "none"
 
+    def agreement(self, groups: Numbers, codes: NDArray[np.intp]) -> tuple[float, bool]:
+        """Return the share of groups with one value of a column.
+
+        Parameters
+        ----------
+        groups : ndarray of int, shape (n_rows,)
+            Group number of each row of the frame.
+        codes : ndarray of int, shape (n_rows,)
+            Value codes; -1 if missing, which agrees with every value.
+
+        Returns
+        -------
+        share : float
+            Share of the groups with at least two non-missing values in which the values are equal; 1 if there are none.
+        beyond_chance : bool
+            Whether there are at least 10 such groups, and random values would be equal in at most 75 % of them.
+        """
+        present = codes >= 0
+        groups, codes, counts = groups[present], codes[present], self.table.counts[present]
+        sizes = np.bincount(groups, counts)
+        several = sizes > 1
+        if not several.any():
+            return 1.0, False
+        pairs = pd.DataFrame({"group": groups, "code": codes}).drop_duplicates()
+        n_values = np.bincount(pairs["group"])[several]
+        frequency = np.bincount(codes, counts) / counts.sum()
+        size, n_groups = np.unique(sizes[several], return_counts=True)
+        chance = float(np.average([(frequency**n).sum() for n in size.tolist()], weights=n_groups))
+        beyond_chance = chance <= _MOST_BY_CHANCE and np.count_nonzero(several) >= _FEWEST_GROUPS
+        return float((n_values == 1).mean()), bool(beyond_chance)
+
     def _may_be_person(self, profile: ColumnProfile) -> bool:
         coded = profile.kind != "category" or is_numbered(profile.name)
-        few = len(self.frame) <= _MOST_ROWS_PER_PERSON * profile.distinct
+        few = len(self.table) <= _MOST_ROWS_PER_PERSON * profile.distinct
         return coded and few and not self.names_household(profile.name)
-
-
-def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float, bool]:
-    """Return the share of groups with one value of a column.
-
-    Parameters
-    ----------
-    groups : ndarray of int, shape (n_rows,)
-        Group number of each row; -1 if it has none.
-    codes : ndarray of int, shape (n_rows,)
-        Value codes; -1 if missing, which agrees with every value.
-
-    Returns
-    -------
-    share : float
-        Share of the groups with at least two non-missing values in which the values are equal; 1 if there are none.
-    beyond_chance : bool
-        Whether there are at least 10 such groups, and random values would be equal in at most 75 % of them.
-    """
-    rows = pd.DataFrame({"group": groups, "code": codes})[(codes >= 0) & (groups >= 0)]
-    sizes = rows["group"].value_counts().loc[lambda size: size > 1]
-    if sizes.empty:
-        return 1.0, False
-    n_values = rows.drop_duplicates()["group"].value_counts()
-    frequency = rows["code"].value_counts(normalize=True).to_numpy()
-    size, n_groups = np.unique(sizes, return_counts=True)
-    chance = float(np.average([(frequency**n).sum() for n in size.tolist()], weights=n_groups))
-    return float((n_values[sizes.index] == 1).mean()), bool(chance <= _MOST_BY_CHANCE and len(sizes) >= _FEWEST_GROUPS)
 
 
 def names_weight(name: str) -> bool:

@@ -12,9 +12,11 @@ import pandas as pd
 
 from reidsim.core.files import TYPED_ENDINGS
 from reidsim.core.tables import (
+    CountedTable,
     column_labels,
     detect_encoding,
-    read_coded_table,
+    read_counted_table,
+    read_table,
     refuse_encoding_of_types,
     sheets_of,
     sniff_delimiter,
@@ -39,8 +41,8 @@ class FilePreview:
         Options of reading: encoding, sheet, reference day and vocabulary.
     delimiter : str
         Delimiter of a text file.
-    coded : DataFrame
-        The records, as text, with each distinct value of a column once.
+    records : CountedTable
+        The records, as text, with their distinct rows.
     profiles : tuple of ColumnProfile
         One profile per column.
     """
@@ -48,7 +50,7 @@ class FilePreview:
     path: Path
     options: DraftOptions
     delimiter: str
-    coded: pd.DataFrame
+    records: CountedTable
     profiles: tuple[ColumnProfile, ...]
 
     @classmethod
@@ -58,10 +60,12 @@ class FilePreview:
         report = progress or (lambda activity, done, total: None)
         reading, examining = partial(report, f"reading {path.name}"), partial(report, "examining columns")
         delimiter, encoding = sniff_delimiter(path, options.encoding), options.encoding or _UTF_8
-        frame = read_coded_table(path, delimiter=delimiter, encoding=encoding, sheet=options.sheet, progress=reading)
+        records = read_counted_table(
+            path, delimiter=delimiter, encoding=encoding, sheet=options.sheet, progress=reading
+        )
         age_on, words = options.age_on and date.fromisoformat(options.age_on), Names.read(options.names)
-        profiles = profile_table(frame, column_labels(path), age_on or None, words, examining)
-        return cls(path, options, delimiter, frame, profiles)
+        profiles = profile_table(records, column_labels(path), age_on or None, words, examining)
+        return cls(path, options, delimiter, records, profiles)
 
     def is_read_with(self, options: DraftOptions) -> bool:
         """Return whether the file would be read in the same way with other options."""
@@ -70,8 +74,8 @@ class FilePreview:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The records, as text."""
-        return self.coded.astype("str")
+        """The records, as text; the file is read again."""
+        return read_table(self.path, delimiter=self.delimiter, encoding=self.encoding, sheet=self.options.sheet)
 
     @property
     def is_text(self) -> bool:

@@ -14,13 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pandas as pd
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, format_of, is_numbered, meaning_of, plain_words, words_of
 from reidsim.core.errors import listed
 from reidsim.core.files import read_toml
-from reidsim.core.rows import parts_of
+from reidsim.core.tables import CountedTable
 from reidsim.core.validation import Section, validated
 from reidsim.core.wording import counted
 from reidsim.releases.hierarchy import Day, DayOrder, read_day
@@ -696,7 +695,7 @@ class ColumnProfile:
 
 
 def profile_table(
-    frame: pd.DataFrame,
+    table: CountedTable,
     labels: Mapping[str, str] = {},
     age_on: date | None = None,
     names: Names = NAMES,
@@ -706,8 +705,7 @@ def profile_table(
 
     Parameters
     ----------
-    frame : DataFrame
-        Text table from `reidsim.core.tables.read_table`.
+    table : CountedTable
     labels : mapping of str to str, optional
         Full label of each column. It is used if the column name suggests no concept, and to recognize counts and
         measurements.
@@ -724,14 +722,14 @@ def profile_table(
         One profile per column, in table order.
     """
     hints: dict[str, Hint | None] = {}
-    for name in map(str, frame.columns):
+    for name in map(str, table.frame.columns):
         by_label = names.hint_of(labels.get(name, ""))
         hints[name] = names.hint_of(name) or (by_label and replace(by_label, source="label"))
     has_age = any(hint is not None and hint.concept in _AGES for hint in hints.values())
     profiles = list[ColumnProfile]()
-    for column, (name, hint) in zip(frame.columns, hints.items(), strict=True):
+    for column, (name, hint) in zip(table.frame.columns, hints.items(), strict=True):
         progress(len(profiles), len(hints))
-        written = rows_by_value(frame[column])
+        written = table.rows_by_value(column)
         found = AS_WRITTEN if hint is not None and hint.role == "direct" else find_reading(written, hint, age_on)
         is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
         if hint is None:
@@ -838,15 +836,6 @@ def _kind(
     if unique and hint is None and kind in ("whole number", "code", "category"):
         return "identifier", "almost every row has a different value"
     return kind, ""
-
-
-def rows_by_value(column: pd.Series[str]) -> dict[str, int]:
-    """Return the number of rows with each value of a column, which are counted in parts to save memory."""
-    rows: Counter[str] = Counter()
-    for part in parts_of(len(column)):
-        counts = column.iloc[part].value_counts(sort=False)
-        rows.update(dict(zip(map(str, counts.index), counts.tolist(), strict=True)))
-    return dict(rows)
 
 
 def rows_with(rows: Mapping[str, int], values: Iterable[str]) -> int:

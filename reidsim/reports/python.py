@@ -356,7 +356,7 @@ class DraftedScenario(Draft):
         direct identifier, or left out), and ``singled_out`` (share of people who are the only ones with a value).
         """
         table = pd.read_csv(io.StringIO(self.files[COLUMNS_FILE]), dtype=str, keep_default_na=False)
-        frame, people = self.source.coded, self.records
+        frame, people = self.source.records.frame, self.records
         singled_out = [list(each.rows.values()).count(1) for each in self.profiles]
         if self.person:
             of_row = frame.groupby(self.person, sort=False, observed=True).ngroup().to_numpy(dtype=np.int64)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
+from reidsim.core import rows
 from reidsim.core.errors import InputError
+from reidsim.core.tables import CountedTable
 from reidsim.drafts.draft import UndecidedPersonError, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys
@@ -36,7 +38,8 @@ def claims(rows=2_000, people=400, seed=1, **names):
 
 
 def found(frame, **options):
-    return people_keys(frame, profile_table(frame), DraftOptions(**options))
+    table = CountedTable.of(frame)
+    return people_keys(table, profile_table(table), DraftOptions(**options))
 
 
 @pytest.mark.parametrize("name", ["Versichertennummer", "X7"])
@@ -107,7 +110,7 @@ def test_a_draft_changes_roles_without_reading_the_file_again(tmp_path, monkeypa
     table.to_csv(tmp_path / "claims.csv", index=False)
     draft = reidsim.new(tmp_path / "claims.csv", folder=tmp_path, progress=lambda *step: done.append(step))
     assert {step[0] for step in done} == {"reading claims.csv", "examining columns"}
-    monkeypatch.setattr("reidsim.drafts.preview.read_coded_table", None)
+    monkeypatch.setattr("reidsim.drafts.preview.read_counted_table", None)
     columns = draft.columns.set_index("column")
     assert columns["role"]["Versichertennummer"] == "person key"
     assert columns["role"]["Geschlecht"] == "quasi-identifier"
@@ -119,6 +122,24 @@ def test_a_draft_changes_roles_without_reading_the_file_again(tmp_path, monkeypa
     assert changed.columns.set_index("column")["role"]["Geschlecht"] == "left out"
     assert changed.unit == "2,000 rows: each row is a person (as declared)"
     assert (tmp_path / "claims.toml").read_text() == changed.text != draft.text
+
+
+def test_people_are_found_among_distinct_rows(tmp_path, monkeypatch):
+    table = claims(rows=600, people=100)
+    table.to_csv(tmp_path / "claims.csv", index=False)
+    once = draft_scenario(tmp_path / "claims.csv", tmp_path / "draft")
+    monkeypatch.setattr(rows, "_MOST_COMPARED", 0)
+    assert draft_scenario(tmp_path / "claims.csv", tmp_path / "draft").files == once.files
+    # Each row three times: as many people, with three times the rows.
+    pd.concat([table] * 3).to_csv(tmp_path / "claims.csv", index=False)
+    monkeypatch.undo()
+    thrice = draft_scenario(tmp_path / "claims.csv", tmp_path / "draft")
+    assert thrice.files == once.files
+    assert (once.records, thrice.records) == (600, 1800)
+    assert thrice.unit == once.unit.replace("600", "1,800")
+    assert [dict(each.rows) for each in thrice.profiles] == [
+        {value: 3 * number for value, number in each.rows.items()} for each in once.profiles
+    ]
 
 
 def test_a_key_with_missing_values_is_never_dropped_silently(tmp_path):

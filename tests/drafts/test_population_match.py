@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
+from reidsim.core.tables import CountedTable
 from reidsim.drafts.choice import match_columns
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.options import DraftOptions
@@ -94,7 +95,7 @@ def test_a_value_that_does_not_match_stops_the_command(folder, reidsim_, change,
 def matched(values, categories):
     frame = pd.DataFrame({"group": values})
     population = Population.from_frame(pd.DataFrame({"group": categories}))
-    return match_columns(profile_table(frame), population)[0].get("group")
+    return match_columns(profile_table(CountedTable.of(frame)), population)[0].get("group")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from reidsim.core.errors import InputError
+from reidsim.core.tables import CountedTable
 from reidsim.drafts.profile import NAMES, find_reading, profile_table
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.hierarchies import DateReading, NumberReading, TextReading
@@ -17,7 +18,7 @@ def found(values, name="x", **options):
 
 
 def kind(values, name="x"):
-    (profile,) = profile_table(pd.DataFrame({name: pd.Series([str(value) for value in values], dtype="str")}))
+    (profile,) = profile_table(CountedTable.of(pd.DataFrame({name: list(map(str, values))}, dtype="str")))
     return profile.kind
 
 

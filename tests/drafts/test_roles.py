@@ -11,6 +11,7 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
+from reidsim.core.tables import CountedTable
 from reidsim.drafts.profile import NAMES, Names, profile_table
 
 ROWS = 240
@@ -60,7 +61,7 @@ def portal_export():
 
 def profiles(**columns):
     table = pd.DataFrame({name: pd.Series(list(map(str, values)), dtype="str") for name, values in columns.items()})
-    return {profile.name: profile for profile in profile_table(table)}
+    return {profile.name: profile for profile in profile_table(CountedTable.of(table))}
 
 
 def uses(folder):

@@ -75,5 +75,5 @@ def _show_file(panel: Panel, found: FilePreview) -> None:
     panel.text("read_as", name=found.path.name, format=form)
     for name, order in found.dates.items():
         panel.text("dates", column=name, order=said("reasons", order)["text"])
-    rows = found.coded[:_ROWS].to_numpy().tolist()
-    panel.table(panel.t("first_rows", rows=len(rows)), list(found.coded.columns), rows)
+    rows = found.records.frame[:_ROWS]
+    panel.table(panel.t("first_rows", rows=len(rows)), list(map(str, rows)), rows.to_numpy().tolist())
