@@ -158,8 +158,9 @@ class _Finder:
         """
         written, values = coded(self.table.frame[profile.name])
         labels = pd.Series(list(map(profile.found.reading.label, values)), dtype="str")
-        numbers: NDArray[np.intp] = pd.factorize(labels.where(~labels.isin(MISSING_MARKS)))[0]
-        return numbers[written]
+        number = pd.factorize(labels.where(~labels.isin(MISSING_MARKS)))[0]
+        codes: NDArray[np.intp] = number[written]
+        return codes
 
     @cached_property
     def free(self) -> list[ColumnProfile]:

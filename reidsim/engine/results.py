@@ -457,7 +457,13 @@ def write_parquet(path: Path, table: pd.DataFrame | RecordTable) -> None:
     # The type of a column of categories depends on their number, which differs between parts.
     types = (pa.dictionary(pa.int32(), t.value_type) if pa.types.is_dictionary(t) else t for t in first.schema.types)
     schema = pa.schema(zip(first.schema.names, types, strict=True), first.schema.metadata)
-    with parquet.ParquetWriter(path, schema) as writer:
+    # Differences of whole numbers take less space than a dictionary, and statistics of all columns half of the time.
+    whole = [field.name for field in schema if pa.types.is_integer(field.type)]
+    others = [name for name in schema.names if name not in whole]
+    encodings = dict.fromkeys(whole, "DELTA_BINARY_PACKED")
+    with parquet.ParquetWriter(
+        path, schema, use_dictionary=others, column_encoding=encodings, write_statistics=[*whole, "policy"]
+    ) as writer:
         for each in itertools.chain([first], tables):
             writer.write_table(each.cast(schema), row_group_size=ROWS_PER_PART)
 

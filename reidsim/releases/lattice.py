@@ -308,9 +308,12 @@ class GeneralizationLattice(StrategySpace):
             table = np.empty(hierarchy.groups.shape, dtype=np.int32)
             for level, (labels, groups) in enumerate(zip(hierarchy.labels, hierarchy.groups, strict=True)):
                 table[level] = np.array([number.setdefault(label, len(number)) for label in labels])[groups]
-            codes = table[levels[number_of_row, position], self.codes[rows, position]]
+            # In a flat table, because numpy looks up pairs of numbers at half the speed.
+            places = (levels[:, position] * len(table[0])).take(number_of_row)
+            codes = table.ravel().take(places + self.codes[:, position].take(rows))
             codes[withheld] = -1
-            columns[hierarchy.attribute.name] = pd.Categorical.from_codes(codes, pd.Index(list(number), dtype="str"))
+            released = pd.Index(list(number), dtype="str")
+            columns[hierarchy.attribute.name] = pd.Categorical.from_codes(codes, released, validate=False)
         return pd.DataFrame(columns)
 
 

@@ -38,6 +38,7 @@ from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages, own_measu
 from reidsim.linkage.people import AttributeLimits, SensitiveAttribute
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.lattice import Strategies
 from reidsim.scenarios import registry
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
@@ -292,8 +293,8 @@ class RecordTable:
         Returns additional columns, shape (n_records,), given a policy's equilibrium by row of the games. They are
         inserted after the record number.
     released : callable, optional
-        Returns additional columns of a part of the records, given a policy, its equilibrium by record of the part, and
-        the slice of the records. They are appended after the outcomes.
+        Returns additional columns of a part of the records, given a policy, the strategy of each record of the part,
+        and the slice of the records. They are appended after the outcomes.
     """
 
     equilibria: Mapping[str, Equilibrium]
@@ -301,7 +302,7 @@ class RecordTable:
     describe: Callable[[str, int], str]
     weights: NDArray[np.int64]
     beside: Callable[[Equilibrium], Mapping[str, Any]] = lambda found: {}
-    released: Callable[[str, Equilibrium, slice], pd.DataFrame] | None = None
+    released: Callable[[str, Strategies, slice], pd.DataFrame] | None = None
 
     def parts(self) -> Iterator[pd.DataFrame]:
         """Yield consecutive parts of the table, each with an index from 0 and equal categories."""
@@ -317,20 +318,20 @@ class RecordTable:
         for number, (policy, equilibrium) in enumerate(self.equilibria.items()):
             described = names.get_indexer(pd.Index([texts[each, policy] for each in used[policy].tolist()]))
             code, beside = described[np.searchsorted(used[policy], equilibrium.strategies)], self.beside(equilibrium)
+            outcomes = {column: getattr(equilibrium, column) for column in OUTCOME_COLUMNS}
             for start in range(0, len(self.rows), ROWS_PER_PART):
                 records = slice(start, start + ROWS_PER_PART)
                 rows = self.rows[records]
-                each = equilibrium.expand(rows)
                 columns = {
                     "record": np.arange(start, start + len(rows)),
                     **{name: values[records] for name, values in beside.items()},
                     "policy": pd.Categorical.from_codes(np.full(len(rows), number), categories=policies),
                     "strategy": pd.Categorical.from_codes(code[rows], categories=names),
-                    **{column: getattr(each, column) for column in OUTCOME_COLUMNS},
+                    **{column: values.take(rows) for column, values in outcomes.items()},
                 }
-                outcome = pd.DataFrame(columns)
-                released = [] if self.released is None else [self.released(policy, each, records)]
-                yield pd.concat([outcome, *released], axis=1)
+                if self.released is not None:
+                    columns |= dict(self.released(policy, equilibrium.strategies.take(rows), records))
+                yield pd.DataFrame(columns, copy=False)
 
     def frame(self) -> pd.DataFrame:
         """Return the whole table."""

@@ -755,9 +755,6 @@ class DynamicKind(Kind):
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
         period = pd.Categorical.from_codes(study.cases.period, categories=periods)
 
-        def released(policy: str, record: Equilibrium, records: slice) -> pd.DataFrame:
-            return study.lattice.released(record.strategies, row[records])
-
         cases = np.bincount(row, minlength=study.lattice.n_records)
         return RecordTable(
             equilibria,
@@ -765,7 +762,7 @@ class DynamicKind(Kind):
             lambda policy, strategy: study.lattice.describe(strategy),
             cases,
             lambda found: {PERIOD: period},
-            released,
+            lambda policy, strategies, part: study.lattice.released(strategies, row[part]),
         )
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:

@@ -40,6 +40,7 @@ from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_adversaries, setting_of
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.lattice import Strategies
 from reidsim.scenarios import agents as scenario_agents
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.kind import (
@@ -195,16 +196,18 @@ class MaskingKind(Kind):
         for name in study.scenario.subjects.attributes:
             labels[name] = np.array(study.tables.label(name, game.world.targets.column(name)), dtype=object)
 
-        def released(policy: str, found: Equilibrium, records: slice) -> pd.DataFrame:
-            columns: dict[str, Any] = {"gap": np.nan if found.gap is None else found.gap} if bounded else {}
-            levels = game.space.all_levels(np.maximum(found.strategies, 0)).T
+        rows = self.row_of_record(study, draw)
+
+        def released(policy: str, strategies: Strategies, records: slice) -> pd.DataFrame:
+            gap = equilibria[policy].gap
+            columns: dict[str, Any] = {"gap": gap[rows[records]] if gap is not None else np.nan} if bounded else {}
+            levels = game.space.all_levels(np.maximum(strategies, 0)).T
             for (name, values), level, size in zip(labels.items(), levels, game.space.shape, strict=True):
-                masked, shown = found.withheld | (level == size - 1), values[records]
+                masked, shown = (strategies < 0) | (level == size - 1), values[records]
                 shown = np.where((level > 0) & ~masked, _GROUP_OF + shown, shown)
                 columns[name] = pd.Series(shown, dtype="str").mask(masked)
-            return pd.DataFrame(columns)
+            return pd.DataFrame(columns, range(len(strategies)))
 
-        rows = self.row_of_record(study, draw)
         subjects = np.bincount(rows)
         return RecordTable(
             equilibria, rows, lambda _, strategy: game.space.describe(strategy), subjects, released=released

@@ -254,7 +254,7 @@ class TablesKind(Kind):
             lambda policy, strategy: spaces[policy].describe(strategy),
             study.weights,
             beside,
-            lambda policy, record, part: spaces[policy].released(record.strategies, study.cell_of_record[part]),
+            lambda policy, strategies, part: spaces[policy].released(strategies, study.cell_of_record[part]),
         )
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
