@@ -102,6 +102,13 @@ def test_the_draft_takes_the_weight_and_runs(tmp_path):
     assert run.loc["no-protection", "risk"] < alone.loc["no-protection", "risk"]
 
 
+def test_equal_rows_represent_people_each(tmp_path):
+    pd.concat([survey(pweight=SPREAD)] * 3).to_csv(tmp_path / "survey.csv", index=False)
+    draft = draft_scenario(tmp_path / "survey.csv", tmp_path / "draft")
+    assert f"the records represent {3 * SPREAD.sum():,.0f} people" in draft.files[draft.scenario_file]
+    assert draft.records == 3 * len(SPREAD)
+
+
 def test_a_weighted_survey_of_people_with_several_rows_is_drafted_run_and_shared(folder, reidsim_):
     rng, n = np.random.default_rng(5), 60
     people = np.repeat(np.arange(n), rng.integers(1, 4, n))

@@ -265,7 +265,7 @@ class CountedTable:
     def rows_by_value(self, column: object) -> dict[str, int]:
         """Return the number of rows of the table with each value of a column, in the order of their first rows."""
         codes, values = coded(self.frame[column])
-        return dict(zip(values, occurrences(codes, len(values), self.counts).tolist(), strict=True))
+        return dict(zip(values.tolist(), occurrences(codes, len(values), self.counts).tolist(), strict=True))
 
 
 def read_counted_table(
@@ -979,7 +979,7 @@ def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.In
         codes, values = column.array.codes, column.array.categories
     else:
         codes, values = pd.factorize(column)
-    texts = np.array([*(str(value).strip() for value in values), ""], dtype=object)
+    texts = np.array([*(str(value).strip() for value in values.tolist()), ""], dtype=object)
     # A missing value has the code -1, the last place.
     order = pd.unique(codes)
     number, distinct = pd.factorize(texts[order])

@@ -68,7 +68,7 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
 
 
 def _show_file(panel: Panel, found: FilePreview) -> None:
-    """Show how a file was read, and its first rows."""
+    """Show how a file was read, and its first different rows."""
     form = panel.t("as_typed")
     if found.is_text:
         form = panel.t("as_text", encoding=found.encoding, delimiter=panel.t(_DELIMITERS[found.delimiter]))
