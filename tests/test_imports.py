@@ -132,6 +132,13 @@ def test_modules_that_compute_do_not_import_modules_that_draw(found, part):
     assert drawing == []
 
 
+def test_parts_of_scipy_are_imported_on_first_use(found):
+    """A header has ``import scipy``, which imports a part when it is used, because the parts are slow to import."""
+    headers = [each.module for of_module in found.values() for each in of_module if each.header]
+    assert "scipy" in headers
+    assert [module for module in headers if module.startswith("scipy.")] == []
+
+
 def required(lines):
     """Return the distributions required without extras, in lower case."""
     return {re.split(r"[<>=!~; \[]", line)[0].lower() for line in lines if "extra ==" not in line}

@@ -13,8 +13,8 @@ from math import comb
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy.special import roots_jacobi
 
 from reidsim.adversaries.response import (
     AMOUNTS_BY_RECORD,
@@ -145,7 +145,7 @@ def match_rates(belief: MatchRateBelief) -> MatchRates:
     size = min(int(degree) // 2 + 1, _MOST_RATES)
     # scipy evaluates a formula where it does not use it, and a weight can be 0 in double precision.
     with np.errstate(divide="ignore", invalid="ignore"):
-        points, weights = roots_jacobi(size, section.experience - correct - 1, correct - 1)
+        points, weights = scipy.special.roots_jacobi(size, section.experience - correct - 1, correct - 1)
         log = np.log(weights)
     rates = (1.0 + points) / 2.0
     log = log + belief.successes * np.log(rates)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from reidsim.core.tables import coded
 from reidsim.linkage.people import GroupValues, RowSets
@@ -246,7 +246,7 @@ class ReleaseAudit:
 
     cell_of_truth: NDArray[np.intp]
     form_of_release: NDArray[np.intp]
-    fits: csr_array
+    fits: scipy.sparse.csr_array
     rows_of_person: Counts
     is_shared: NDArray[np.bool_]
     people_of_row: Counts
@@ -346,7 +346,7 @@ class TrueRecords:
         sizes = added_up(rows.people[rows.owner], rows.cells, fits.shape[1])
         return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, people_of_row, misfits, sizes)
 
-    def _match(self, released: pd.DataFrame) -> tuple[Positions, csr_array]:
+    def _match(self, released: pd.DataFrame) -> tuple[Positions, scipy.sparse.csr_array]:
         """Return the form of each released row, and whether the values of each cell fit each form."""
         labels, fitting, sizes = [], [], []
         for name, reader in self._readers.items():
@@ -365,7 +365,7 @@ def fitting_forms(
     fitting: Sequence[Sequence[Positions]],
     sizes: Sequence[int],
     shape: tuple[int, int],
-) -> csr_array:
+) -> scipy.sparse.csr_array:
     """Return whether the values of each cell fit each form, shape (n_cells, n_forms).
 
     The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
@@ -402,10 +402,10 @@ def fitting_forms(
         found = np.flatnonzero(place_of_cell >= 0)
         pairs.append(np.stack([found, own[place_of_cell[found]]]))
     places = np.concatenate(pairs, axis=1)
-    return csr_array((np.ones(places.shape[1], dtype=np.bool_), tuple(places)), shape=shape)
+    return scipy.sparse.csr_array((np.ones(places.shape[1], dtype=np.bool_), tuple(places)), shape=shape)
 
 
-def people_in(fits: csr_array, people: RowSets) -> NDArray[Any]:
+def people_in(fits: scipy.sparse.csr_array, people: RowSets) -> NDArray[Any]:
     """Return the number of distinct people with a row in the groups that each row of `fits` marks, shape (n_rows,).
 
     Parameters
@@ -416,11 +416,11 @@ def people_in(fits: csr_array, people: RowSets) -> NDArray[Any]:
         People by the groups of their rows.
     """
     marks = np.ones(len(people.cells), dtype=np.bool_)
-    groups = csr_array((marks, (people.cells, people.owner)), shape=(fits.shape[1], people.n_sets))
+    groups = scipy.sparse.csr_array((marks, (people.cells, people.owner)), shape=(fits.shape[1], people.n_sets))
     return np.concatenate([part @ groups @ people.people for part in _parts(fits)])
 
 
-def _parts(fits: csr_array) -> Iterator[csr_array]:
+def _parts(fits: scipy.sparse.csr_array) -> Iterator[scipy.sparse.csr_array]:
     """Yield the rows of a matrix in parts with about a million entries."""
     n_parts = fits.nnz // _ENTRIES_AT_ONCE + 1
     for start in range(0, max(fits.shape[0], 1), rows := -(-fits.shape[0] // n_parts) or 1):
@@ -428,7 +428,12 @@ def _parts(fits: csr_array) -> Iterator[csr_array]:
 
 
 def values_of_groups(
-    fits: csr_array, group: NDArray[np.intp], person: Counts, code: Counts, levels: Counts, overall: NDArray[np.float64]
+    fits: scipy.sparse.csr_array,
+    group: NDArray[np.intp],
+    person: Counts,
+    code: Counts,
+    levels: Counts,
+    overall: NDArray[np.float64],
 ) -> GroupValues:
     """Return the values of a sensitive column in the groups that each row of `fits` marks.
 
@@ -449,10 +454,12 @@ def values_of_groups(
     # A set is split by value, so that a person counts once for each value.
     parts, part = np.unique(sets.owner * n_values + pairs[sets.cells] % n_values, return_inverse=True)
     marks = np.ones(len(part), dtype=np.bool_)
-    part_of_group = csr_array((marks, (pairs[sets.cells] // n_values, part)), shape=(fits.shape[1], len(parts)))
+    part_of_group = scipy.sparse.csr_array(
+        (marks, (pairs[sets.cells] // n_values, part)), shape=(fits.shape[1], len(parts))
+    )
     place = np.arange(len(parts)), parts % n_values
-    people = csr_array((sets.people[parts // n_values], place), shape=(len(parts), n_values))
-    found = vstack([part @ part_of_group @ people for part in _parts(fits)]).tocoo()
+    people = scipy.sparse.csr_array((sets.people[parts // n_values], place), shape=(len(parts), n_values))
+    found = scipy.sparse.vstack([part @ part_of_group @ people for part in _parts(fits)]).tocoo()
     of_row = people_in(fits, RowSets.from_rows(group, numbered(person)[1])[0])
     row, value = found.row.astype(np.int64), found.col.astype(np.int64)
     return GroupValues.from_counts(row, value, found.data, of_row, overall, levels)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.scale import SymmetricalLogScale
-from scipy.sparse.csgraph import connected_components
 
 from reidsim.agents.attack import DISTINCT, PARTICIPATION
 from reidsim.core.wording import BLACK, BLUE, GREY, VERMILION, Measure, measures_among
@@ -126,7 +126,7 @@ def risk_utility_maps(summary: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     # Points whose labels would print on each other share one; so do points that are connected by such pairs.
     shares = (points / points.max().replace(0.0, 1.0)).to_numpy()
     near = (np.abs(shares[:, None] - shares) < _LABEL_SIZE).all(axis=2)
-    for _, same in points.groupby(connected_components(near)[1], sort=False):
+    for _, same in points.groupby(scipy.sparse.csgraph.connected_components(near)[1], sort=False):
         for policy, risk, loss in same.itertuples():
             own = look[str(policy)]
             axes.plot(loss, risk, own.marker, color=own.colour, markerfacecolor="white", markersize=7, clip_on=False)

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from reidsim.core.numerics import random_stream
 from reidsim.populations.population import Attribute, Codes
@@ -118,7 +118,7 @@ def noise(column: TrueColumn, strength: float, rng: np.random.Generator) -> Pert
     codes = order[np.searchsorted(between, own + deviation * rng.standard_normal(len(own)))]
     bounds = np.concatenate([[-np.inf], between, [np.inf]])
     model = np.empty((len(numbers), len(numbers)))
-    model[order] = np.diff(ndtr((bounds[:, None] - numbers) / deviation), axis=0)
+    model[order] = np.diff(scipy.special.ndtr((bounds[:, None] - numbers) / deviation), axis=0)
     return column.released(codes, model)
 
 
