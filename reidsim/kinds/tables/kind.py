@@ -49,7 +49,7 @@ from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, Strategies
-from reidsim.scenarios.adversary_schema import MONEY_KEYS, TOGETHER, AdversarySection, naming_adversary
+from reidsim.scenarios.adversary_schema import MONEY_KEYS, TOGETHER, AdversarySection, PlannerSection, naming_adversary
 from reidsim.scenarios.agents import OpponentOptions, Opponents, are_equipped, study_against, with_adversaries
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.kind import (
@@ -134,9 +134,11 @@ class TablesKind(Kind):
         content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
         scenario, publisher = loaded.scenario, loaded.scenario.publisher
         for name, adversary in (content.pop("adversaries", {}) | {"": content.pop("adversary", {})}).items():
-            # Prior weight, payoff parameters and other keys of a sequential attack do not affect linkage.
+            # Of the keys on planning, only the planner and two keys of a sequential attack affect linkage.
             plan = {key: adversary.get("sequential", {}).get(key) for key in ("registry", "belief")}
-            content[f"linkage.{name}"] = adversary | {"weight": None, "gain": None, "cost": None, "sequential": plan}
+            used = {"planner": adversary.get("planner"), "sequential": plan}
+            unused = dict.fromkeys(("weight", "gain", "cost", *PlannerSection.model_fields))
+            content[f"linkage.{name}"] = adversary | unused | used
         return content | {
             # By default, the unit decides whether records must be people of the population.
             "publisher.unit": publisher.unit,

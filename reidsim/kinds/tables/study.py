@@ -832,7 +832,8 @@ class TablesStudy(Study[TablesScenario]):
     def with_loaded(self, loaded: Scenario[TablesScenario]) -> TablesStudy:
         """Return the study of another scenario with the same data; no file is read.
 
-        `loaded` may differ from this study's scenario in payoff parameters, beliefs and section ``publisher``.
+        `loaded` may differ from this study's scenario in payoff parameters, beliefs, section ``publisher``, and the
+        adversaries' rationality and parameters of planning.
 
         Raises
         ------

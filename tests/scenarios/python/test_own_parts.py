@@ -87,6 +87,26 @@ def test_a_registered_name_is_used_in_python_files_and_cross_play(tmp_path):
     assert "persistent" in set(table["adversary"])
 
 
+@pytest.mark.parametrize(
+    ("adversary", "key", "values"),
+    [
+        ("persistent", "adversary.parameters.tries", [1.0, 1.5, 3.0, 4.0]),
+        ({"rationality": "logit", "precision": 1.0}, "adversary.precision", [0.1, 0.5, 1.0, 2.0]),
+        ({"planner": "random"}, "adversary.rate", [0.0, 0.3, 0.6, 0.9]),
+    ],
+)
+def test_data_are_read_once_for_all_values_of_a_parameter_of_planning(monkeypatch, adversary, key, values):
+    from reidsim.kinds.tables.kind import TablesKind
+
+    scenario, build, built = scenario_of(adversary=adversary, policies=["no-protection", "basic"]), TablesKind.build, []
+    single = [payoffs(scenario.with_({key: value}).run(), "adversary_payoff") for value in values]
+    monkeypatch.setattr(TablesKind, "build", staticmethod(lambda loaded: built.append(loaded) or build(loaded)))
+    swept = scenario.sweep({key: values})
+    np.testing.assert_array_equal(payoffs(swept, "adversary_payoff"), np.concatenate(single))
+    assert len({*np.concatenate(single)}) > 2
+    assert len(built) == 1
+
+
 def test_parameters_are_set_swept_and_uncertain():
     scenario, changes = scenario_of(), {"adversary__parameters__tries": [1, 3]}
     swept = payoffs(scenario.sweep(**changes, publisher__parameters__level__share=[0, 1])).reshape(2, 2, 3)
