@@ -292,9 +292,23 @@ class ExternalResource:
         return f"ExternalResource({len(self.person):,} rows about {self.n_people:,} people)"
 
     @property
+    def name(self) -> str:
+        """Name in messages and results."""
+        return self.records.name
+
+    @property
     def coverage(self) -> float:
         """Share of the population's people who have a record, in (0, 1]."""
         return self.records.n_people / self.n_people
+
+    def record_of(self) -> NDArray[np.int64]:
+        """Return the row in `records` of each person's record, shape (n_people,).
+
+        Persons are the rows of the population. The result is -1 for people without a record.
+        """
+        record = np.full(self.n_people, -1, dtype=np.int64)
+        record[self.person] = np.arange(len(self.person))
+        return record
 
 
 def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:

@@ -49,6 +49,9 @@ def test_a_record_is_about_one_person_and_says_nothing_else(n, seed, share, attr
     seen = names >= 0
     assert (names[seen] == resource.person[seen]).all()
     assert (~seen).sum() == int(size * share)
+    record = resource.record_of()
+    assert (record[resource.person] == np.arange(size)).all()
+    assert (record >= 0).sum() == size
     assert (drawn(n, seed, size=size).person == resource.person).all()
 
 
