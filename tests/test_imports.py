@@ -3,6 +3,7 @@
 import ast
 import gc
 import re
+import subprocess
 import sys
 import tomllib
 from graphlib import CycleError, TopologicalSorter
@@ -151,3 +152,8 @@ def test_the_package_requires_every_distribution_that_it_imports(found):
     # Some distributions have a name that differs from their module.
     foreign = {DISTRIBUTIONS.get(name, name).lower() for name in names - set(sys.stdlib_module_names)}
     assert foreign - {"reidsim", "__future__"} <= required(PROJECT["dependencies"]) | extras
+
+
+@pytest.mark.parametrize("first", ["outcomes", "perturbation", "policies", "schema"])
+def test_policies_of_tables_can_be_imported_in_any_order(first):
+    subprocess.run([sys.executable, "-c", f"import reidsim.kinds.tables.{first}"], check=True)

@@ -774,7 +774,8 @@ class TablesScenario(ScenarioHead):
     beliefs: TablesBeliefsSection = TablesBeliefsSection()
     adversary: AdversarySection = AdversarySection()
     adversaries: dict[str, WeightedAdversarySection] = Field(default={})
-    publisher: PublisherSection = PublisherSection()
+    # Made with the first scenario: checks of its policies import them, and policies import this module.
+    publisher: PublisherSection = Field(default_factory=PublisherSection)
     safe_harbor: SafeHarborSection | None = None
     releases: ReleasesSection | None = None
     perturbation: PerturbationSection = PerturbationSection()
