@@ -36,6 +36,7 @@ from reidsim.scenarios.schema import ScenarioHead
 # Figures that show the decision; the other figures help to check it.
 _DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "person-risks")
 _CAPTIONS = read_toml(Path(__file__).with_name("captions.toml"))
+_PNG = b"\x89PNG\r\n\x1a\n"
 _POLICIES_A_TABLE, _GROUPS_A_TABLE = 4, 5
 # Tables with more rows or columns are only named.
 _ROWS_SHOWN, _COLUMNS_SHOWN = 40, 14
@@ -265,12 +266,19 @@ def _measures(run: StoredRun) -> Iterator[Table]:
             yield Table(["", *map(Code, names)], rows, f"Means over all {whom}{over}")
 
 
-def _figures(run: StoredRun) -> Iterator[tuple[bool, Figure]]:
-    """Yield whether each figure of a run shows the decision, and the figure with its caption."""
+def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
+    """Yield whether each figure of a run shows the decision, and the figure.
+
+    The figure has its caption. A file that is no PNG image is replaced by a sentence about it.
+    """
     for name, path in run.figures.items():
         with reading(path):
             data = path.read_bytes()
-        yield name in _DECISION_FIGURES, Figure(data, caption("figures", name, run.kind))
+        problem = f"The figure {name} is not a PNG file and is left out."
+        yield (
+            name in _DECISION_FIGURES,
+            Figure(data, caption("figures", name, run.kind)) if data.startswith(_PNG) else problem,
+        )
 
 
 def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) -> str:
