@@ -76,7 +76,7 @@ def test_from_a_hospital_file_to_a_signed_report(opened, tmp_path):
     page = opened("desk", "--open", str(session))
     page.see("Nothing leaves this computer", str(session))
     page.upload(data)
-    page.see("First 20 rows", "separated by semicolon")
+    page.see("First 20 different rows", "separated by semicolon")
     page.click("Continue to the columns")
     page.see("4,700 people")
     page.role("diagnosis", "kept")
@@ -120,7 +120,7 @@ def test_claims_of_the_same_person_are_not_taken_for_a_crowd(opened, tmp_path):
     claims(600, 100).to_csv(tmp_path / "claims.csv", sep=";", index=False, encoding="latin-1")
     page = opened("desk")
     page.upload(tmp_path / "claims.csv")
-    page.see("First 20 rows")
+    page.see("First 20 different rows")
     page.click("Continue to the columns")
     page.see("600 rows of 100 people")
     page.click("Share")
@@ -140,7 +140,7 @@ def test_a_column_that_a_population_lacks_is_not_left_out_without_a_decision(ope
     page = opened("desk", "--open", str(tmp_path / "session"))
     scenario = tmp_path / "session/scenario.toml"
     page.upload(tmp_path / "patients.csv")
-    page.see("First 20 rows")
+    page.see("First 20 different rows")
     page.click("Game")
     page.see("Smallest class")
     page.select("#desk-population_recipe", "tennessee-2010")
@@ -174,7 +174,7 @@ def test_columns_that_single_people_out_only_together_are_refused(opened, tmp_pa
     pd.DataFrame(columns).to_csv(tmp_path / "visits.csv", index=False)
     page = opened("desk")
     page.upload(tmp_path / "visits.csv")
-    page.see("First 20 rows")
+    page.see("First 20 different rows")
     page.click("Continue to the columns")
     page.see("Columns of the file")
     for name, role in (("ward", "kept"), ("day", "kept"), ("diagnosis", "kept")):
@@ -191,7 +191,7 @@ def test_the_limit_is_not_that_of_the_policy_itself(opened, tmp_path):
     """A release that keeps its own k of 5 is above the usual limit of 1 in 11."""
     page = opened("desk")
     page.click("Try an example")
-    page.see("First 20 rows")
+    page.see("First 20 different rows")
     page.click("Game")
     page.see("Smallest class")
     page.enter("#desk-publisher_k", "5")
@@ -207,7 +207,7 @@ def test_the_limit_is_not_that_of_the_policy_itself(opened, tmp_path):
 def test_the_review_of_columns_follows_their_roles(opened):
     page = opened("desk")
     page.click("Try an example")
-    page.see("First 20 rows")
+    page.see("First 20 different rows")
     page.click("Columns")
     page.see("column 'name' is left out: direct identifier")
     assert "column 'patient_id' is left out" not in page.text
@@ -237,7 +237,7 @@ def test_the_keyboard_alone_leads_from_a_file_to_a_signed_report(opened, tmp_pat
     page.see("Nothing leaves this computer")
     page.tab(".desk-skip")
     page.tab("#desk-upload-uploads").send_keys(str(tmp_path / "stays.csv"))
-    page.see("First 20 rows")
+    page.see("First 20 different rows")
     page.tab("#desk-go")
     page.press(Keys.ENTER)
     page.see("Columns of the file")
@@ -310,7 +310,7 @@ def test_the_page_is_accessible_in_each_language_and_width(opened):
     page.see("Nothing leaves this computer")
     assert page.serious() == []
     page.click("Try an example")
-    page.see("First 20 rows")
+    page.see("First 20 different rows")
     english = {text for section in strings("en").values() for text in section.values() if text and "{" not in text}
     for code, language in LANGUAGES.items():
         texts = strings(code)

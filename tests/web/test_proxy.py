@@ -140,7 +140,7 @@ def test_a_member_uses_the_page(proxy, tmp_path):
         people = "age,sex\n" + "".join(f"{20 + number % 30},{'FM'[number % 2]}\n" for number in range(300))
         (tmp_path / "people.csv").write_text(people)
         page.upload(tmp_path / "people.csv")
-        page.see("First 20 rows")
+        page.see("First 20 different rows")
         page.click("Hierarchies")
         page.click("Download the hierarchy of age", "a")
         until(lambda: list(tmp_path.glob("age.csv")), "the downloaded hierarchy")
