@@ -239,7 +239,7 @@ def _attacked(
     stated = [column.stated_error(sides.rows[:, place]) for place, column in enumerate(sides.columns)]
     errors = pd.DataFrame({"column": [each.name for each in sides.columns], "stated": stated, "estimated": estimated})
     tables_of = pd.DataFrame([summary]), claims, *_by_probability(claims), errors
-    warnings += _disagreement(summary, errors)
+    warnings += _disagreement(summary, claims, errors)
     digests = {name: {"name": path.name, "sha256": sha256_of(path)} for name, path in files.items()}
     facts = {"attack": {**digests, **options.model_dump()}}
     timings = {"attack": time.perf_counter() - started}
@@ -536,13 +536,17 @@ def _summary(claims: pd.DataFrame, options: _Options) -> dict[str, float]:
     return summary
 
 
-def _disagreement(summary: Mapping[Any, Any], errors: pd.DataFrame) -> tuple[str, ...]:
-    """Return a warning if the attack expects a number of correct claims outside the interval of the prediction.
+def _disagreement(summary: Mapping[Any, Any], claims: pd.DataFrame, errors: pd.DataFrame) -> tuple[str, ...]:
+    """Return a warning if the attack expects another number of correct claims than predicted.
 
-    `summary` and `errors` are tables of an `AttackResult`. They differ if the attack estimates other error rates than
-    the prediction assumes. The warning names the column in which they differ most.
+    The numbers differ if each is outside the 95 % interval of the other. The reason is that the attack estimates other
+    error rates than the prediction assumes; the warning names the column in which they differ most. `summary`, `claims`
+    and `errors` are tables of an `AttackResult`.
     """
-    if summary["predicted_low"] <= summary["expected"] <= summary["predicted_high"]:
+    number = successes(claims["probability"].to_numpy())
+    if summary["predicted_low"] <= summary["expected"] <= summary["predicted_high"] or number.quantile(
+        0.025
+    ) <= summary["predicted"] <= number.quantile(0.975):
         return ()
     column = max(errors.to_dict("records"), key=lambda each: abs(each["estimated"] - each["stated"]))
     return (

@@ -334,6 +334,15 @@ def test_a_prediction_whose_errors_are_not_those_of_the_file_is_told_with_the_co
     assert not summary["predicted_low"] <= summary["correct"] <= summary["predicted_high"]
 
 
+def test_exact_files_of_unique_people_give_no_warning():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({name: rng.integers(0, 60, 200).astype(str) for name in ("age", "place", "job")})
+    people = people.drop_duplicates(ignore_index=True)
+    found = reidsim.attack(people, people, gain=100, cost=5)
+    assert found.summary["predicted"][0] == len(people) > found.summary["expected"][0]
+    assert found.warnings == ()
+
+
 def test_noise_predicts_people_with_several_rows_in_the_register():
     rng = np.random.default_rng(2)
     register = pd.DataFrame({"name": rng.choice([*"abcdefgh"], 40), "age": rng.integers(20, 60, 40).astype(str)})
