@@ -417,5 +417,7 @@ def test_an_attack_without_claims_or_truth_is_stored_and_has_no_report(tmp_path,
             assert error.count("\n") == 1
             assert "'results of reidsim attack'; expected results of reidsim run" in error
         assert not (folder / "report.html").exists()
-        assert reidsim_("report", folder, "--figures", "svg")[0] == 0
+        code, told, _ = reidsim_("report", folder, "--figures", "svg")
+        assert code == 0
+        assert told == f"The results in {folder} have no figures\n"
         assert not (folder / "figures").exists()
