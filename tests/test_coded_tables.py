@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tiers import examples
 
 import reidsim
 from reidsim.core import rows as rows_module
@@ -39,7 +40,7 @@ def counts_of(frame):
     return frame.groupby(list(frame.columns), sort=False, observed=True).size().to_dict()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(60, fast=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]), st.sampled_from([".csv", ".csv.gz"]))
 def test_rows_and_counts_are_those_of_the_whole_text(tmp_path, small_batches, rows, encoding, ending):
     text = io.StringIO(newline="")
@@ -56,7 +57,7 @@ def test_rows_and_counts_are_those_of_the_whole_text(tmp_path, small_batches, ro
             assert list(coded[name].cat.categories) == list(whole[name].unique())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(40, fast=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(st.tuples(st.none() | st.sampled_from([1.0, 2.0, 2.5]), st.none() | CELLS)), min_size=1),
     st.booleans(),
@@ -85,7 +86,7 @@ def test_a_folder_of_parquet_files_is_read_as_one_table(tmp_path_factory, monkey
     assert counts_of(read_coded_table(folder)) == counts_of(expected)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(40, fast=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.lists(st.tuples(st.none() | st.sampled_from([1.0, 2.0, 2.5]), st.none() | CELLS, CELLS), max_size=20),
@@ -118,7 +119,7 @@ def test_distinct_rows_of_a_folder_restore_the_table(tmp_path_factory, monkeypat
     assert list(distinct.index) == list(raw.index[~raw.duplicated()])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(40, fast=5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS, st.integers(1, 9), st.integers(0, 60))
 def test_counted_rows_are_those_of_the_table(tmp_path_factory, monkeypatch, rows, at_once, compared):
     monkeypatch.setattr(rows_module, "_AT_ONCE", at_once)

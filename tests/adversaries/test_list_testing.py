@@ -6,8 +6,9 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 import reidsim
 from reidsim.adversaries.response import Linkage, OneShotAdversary
@@ -95,7 +96,7 @@ WORLDS = st.fixed_dictionaries(
 
 
 @given(world=WORLDS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_payoff_and_decisions_are_those_of_a_dynamic_program_over_all_outcomes(world):
     gain, cost, size = (world.pop(name) for name in ("gain", "cost", "size"))
     oracle, records = Oracle(gain, cost, size, world), world["records"]
@@ -155,7 +156,7 @@ SECTIONS = st.fixed_dictionaries(
 
 
 @given(gain=AMOUNTS, cost=AMOUNTS, more=st.floats(0, 50), size=st.integers(1, 30), section=SECTIONS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_information_has_a_value_and_payoff_follows_gain_and_cost(gain, cost, more, size, section):
     payoff = attack(list_tester(gain, cost, **section), size).made().adversary_payoff[0]
     once = attack(list_tester(gain, cost, **section | {"tests": 0}), size).made().adversary_payoff[0]
@@ -166,7 +167,6 @@ def test_information_has_a_value_and_payoff_follows_gain_and_cost(gain, cost, mo
 
 
 @given(gain=AMOUNTS, cost=AMOUNTS, rate=st.floats(0.01, 0.99), sizes=st.lists(st.integers(1, 30), min_size=1))
-@settings(deadline=None)
 def test_without_tests_it_is_the_one_shot_adversary_with_the_expected_match_rate(gain, cost, rate, sizes):
     found = list_tester(gain, cost, tests=0, expected_match_rate=rate).respond(
         Linkage(np.array(sizes), np.array(sizes))

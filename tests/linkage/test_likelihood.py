@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.linkage.likelihood import Candidates, joint_likelihood, match_rows
 from reidsim.releases.noise import estimated, of_sets, replaced, with_added
@@ -26,7 +27,7 @@ def worlds(draw):
     return values, rng.integers(0, 4, n_cells), labels, columns
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(worlds())
 def test_match_equals_the_sum_over_all_pairs(world) -> None:
     values, people, labels, columns = world
@@ -41,7 +42,7 @@ def test_match_equals_the_sum_over_all_pairs(world) -> None:
     np.testing.assert_array_equal(match.tied, tied)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(worlds())
 def test_rows_match_a_person_as_in_the_sum_over_all_pairs(world) -> None:
     values, people, labels, columns = world
@@ -62,7 +63,7 @@ def likelihoods(values, labels, columns):
     return np.prod([c[labels[:, k]][:, values[:, k]] for k, c in enumerate(columns)], axis=0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(2, 4), st.integers(0, 2**32))
 def test_exactly_one_row_is_the_persons_as_in_an_enumeration_of_files(n, seed) -> None:
     # The owner of each row is enumerated: the person owns one row, and each other row belongs to any other person.
@@ -80,7 +81,7 @@ def test_exactly_one_row_is_the_persons_as_in_an_enumeration_of_files(n, seed) -
         assert match.tied[person] == (weights >= weights.max() * (1 - 1e-12)).sum()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 2**32), st.sampled_from([3, 20, 300]))
 def test_exactly_one_row_is_the_persons_as_in_the_sum_over_all_pairs(seed, n) -> None:
     # Probabilities of a row are above and below the limit up to which powers are added up, and 0 and 1.
@@ -98,7 +99,7 @@ def test_exactly_one_row_is_the_persons_as_in_the_sum_over_all_pairs(seed, n) ->
     np.testing.assert_allclose(match.probability, expected, rtol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.integers(1, 6), st.integers(0, 2**32))
 def test_exchanged_roles_have_equal_sizes_if_labels_and_values_are_symmetric(n, seed) -> None:
     # Each value and each label occurs once, and all rows and columns of the model have the same sum.
@@ -191,7 +192,7 @@ def test_stated_and_right_links_of_files_that_hold_all_people() -> None:
     np.testing.assert_allclose(np.mean(right, axis=0), [0.42, 0.45, 0.47], atol=0.005)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(0, 2**32))
 def test_estimated_model_predicts_each_record_best_by_the_others(seed) -> None:
     rng = np.random.default_rng(seed)

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 import reidsim
 from reidsim.kinds.tables import perturbation
@@ -149,7 +150,7 @@ def enumerated(loaded, method):
 DIRECTIONS = ["record", "person", "both"]
 
 
-@settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(40, fast=5)
 @given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.booleans(), st.sampled_from(DIRECTIONS))
 def test_strengths_are_the_best_of_an_enumeration(table, method, no_attack, direction) -> None:
     name = f"{method}-no-attack" if no_attack else method
@@ -166,7 +167,7 @@ def test_strengths_are_the_best_of_an_enumeration(table, method, no_attack, dire
     np.testing.assert_allclose(found[columns].to_numpy(float).T, expected, rtol=1e-12, atol=1e-10)
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(20, fast=5)
 @given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.sampled_from(DIRECTIONS))
 def test_group_sizes_are_one_over_the_highest_posterior(table, method, direction) -> None:
     loaded = scenario(table, [method], **{"adversary.direction": direction})
@@ -178,7 +179,7 @@ def test_group_sizes_are_one_over_the_highest_posterior(table, method, direction
         np.testing.assert_allclose(1 / sizes, posteriors(likelihood, direction), rtol=1e-11)
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(20, fast=5)
 @given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.booleans(), st.integers(0, 1000))
 def test_each_row_of_a_person_with_several_rows_is_a_claim(table, method, no_attack, seed) -> None:
     rng, name = np.random.default_rng(seed), f"{method}-no-attack" if no_attack else method
@@ -211,7 +212,7 @@ def test_people_whose_rows_differ_are_refused() -> None:
         loaded.with_({"adversary.direction": "both"})
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(20, fast=5)
 @given(tables(), st.integers(2, 5))
 def test_microaggregated_labels_are_means_of_neighbours_and_link_by_shares(table, size) -> None:
     loaded, own = scenario(table, ["microaggregate"], **{"perturbation.group_sizes": [size]}), table.astype(float)

@@ -268,9 +268,9 @@ def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
 def test_a_character_that_the_pdf_cannot_show_is_refused(tmp_path, sign):
     results = study(tmp_path) / "results"
     with pytest.raises(InputError, match=f"no PDF: the fonts lack a character; found '{sign}'"):
-        reidsim.report(results, tmp_path / "a.pdf", decider=f"Ada {sign}")
+        reidsim.report(results, tmp_path / "a.pdf", break_even=False, decider=f"Ada {sign}")
     assert not (tmp_path / "a.pdf").exists()
-    assert sign in reidsim.report(results, tmp_path / "a.html", decider=f"Ada {sign}").html
+    assert sign in reidsim.report(results, tmp_path / "a.html", break_even=False, decider=f"Ada {sign}").html
 
 
 def test_the_pdf_has_the_printed_parts_of_the_page_and_the_block_of_the_decider(tmp_path):
