@@ -40,7 +40,7 @@ from reidsim.linkage.totals import successes
 from reidsim.populations.population import Attribute, Counts, Seed, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.noise import unknown
-from reidsim.releases.records import CellReader
+from reidsim.releases.records import CellReader, select_columns
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.scenario import Scenario
@@ -305,14 +305,20 @@ def _read(
         (too_many, "too many columns in common", None, number, f"at most {MOST_COLUMNS}"), source=files["file"]
     )
     columns, labels, values, warnings = list[LinkedColumn](), [], [], list[str]()
+    unused = [column for column in names if column in shared and column not in register and column not in keys]
+    if unused:
+        warnings.append(f"columns of the file that the register lacks are not compared: {listed(unused)}")
     for column in places:
-        (label, texts), (value, known) = coded(shared[column]), coded(register[column])
+        people, (label, texts) = register[column], coded(shared[column])
         hierarchy, renamed = hierarchy_of.get(names[column]), dict[str, str]()
+        if hierarchy is not None and loaded is not None:
+            section = loaded.scenario.attributes[names[column]]
+            renamed, reading = section.values, {} if section.reading is None else {column: section.reading.label}
+            people = select_columns(register, {column: column}, {column: renamed}, files["register"], reading)[column]
+        value, known = coded(people)
         if hierarchy is None:
             attribute = Attribute(column, tuple(text for text in known if text not in _MISSING) or ("",))
             hierarchy = Hierarchy.from_labels(attribute, [])
-        elif loaded is not None:
-            renamed = loaded.scenario.attributes[names[column]].values
         linked, value_of_known, unread = _column(
             column, hierarchy, renamed, list(texts), list(known), np.bincount(value)
         )
@@ -342,7 +348,7 @@ def _column(
     known: Sequence[str],
     people: Counts,
 ) -> tuple[LinkedColumn, Counts, list[str]]:
-    """Return a column, the value of each known text, and the cells that fit no value.
+    """Return a column, the value of each known category, and the cells that fit no value.
 
     Parameters
     ----------
@@ -350,19 +356,18 @@ def _column(
         Name of the column.
     hierarchy : Hierarchy
     renamed : mapping of str to str
-        Category of a text in files, if it differs.
+        Category of a text in the released file, if it differs.
     cells, known : sequence of str
-        Distinct texts of the released file and of the register.
+        Distinct texts of the released file, and categories of the register.
     people : ndarray of int64, shape (n_known,)
         Number of rows of the register with each text.
     """
     categories, reader = hierarchy.attribute.categories, CellReader(hierarchy, renamed)
-    named = [renamed.get(text, text) for text in known]
-    others = [name for name in dict.fromkeys(named) if name not in {*categories, *_MISSING}]
+    others = [name for name in known if name not in {*categories, *_MISSING}]
     values = (*categories, *others, "")
     # Of equal names, such as an empty category and a missing value, the first one counts.
     place = {name: number for number, name in reversed(list(enumerate(values)))}
-    value = np.array([place.get(name, len(values) - 1) for name in named], dtype=np.int64)
+    value = np.array([place.get(name, len(values) - 1) for name in known], dtype=np.int64)
     covers, unread = np.ones((len(cells), len(values)), dtype=np.bool_), list[str]()
     for number, cell in enumerate(cells):
         members = reader.read(cell)

@@ -188,6 +188,32 @@ def test_a_scenario_gives_hierarchies_and_amounts_and_the_truth_may_be_unknown()
     assert found.figures == ()
 
 
+def test_the_register_is_read_as_the_records_of_the_scenario(tmp_path):
+    # Dates and missing values of the register have the spelling of the records; the released file has labels.
+    born = pd.Timestamp("1940-01-01") + pd.to_timedelta(np.arange(40) * 500, unit="D")
+    records = pd.DataFrame({"born": born.strftime("%d.%m.%Y"), "work": ["0110", "9999"] * 20})
+    records.to_csv(tmp_path / "records.csv", index=False)
+    scenario = reidsim.Scenario.from_frames(
+        tmp_path / "records.csv",
+        attributes={
+            "born": {"reading": {"type": "date"}, "hierarchy": {"rule": "dates", "levels": ["year"]}},
+            "work": {"reading": {"type": "text", "missing": ["9999"]}, "hierarchy": {"rule": "suppress"}},
+        },
+        economics={"benefit": 9, "loss": 60, "cost": 4},
+        policies=["no-protection"],
+    )
+    shared = scenario.run().share("no-protection", accept_risk=True)
+    found = reidsim.attack(shared, records, truth=pd.DataFrame({"person": range(40)}), scenario=scenario)
+    assert found.claims["predicted"].tolist() == [1.0] * 40
+    assert found.claims["correct"].all()
+
+
+def test_columns_that_the_register_lacks_are_named():
+    people = pd.DataFrame({"age": [30, 31, 52], "zip": ["01067", "01069", "80331"], "lab": [1, 2, 3]})
+    found = reidsim.attack(people, people[["age"]], gain=3, cost=1)
+    assert found.warnings == ("columns of the file that the register lacks are not compared: zip, lab",)
+
+
 WRONG = [
     (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
     (["--scenario", "xia2021"], "gain: amount missing; expected an amount, or a scenario with economics"),
