@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from reidsim.agents.explanation import OPTION_COLUMNS, options_table
+from reidsim.audit.identifiers import plain_words
 from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device
 from reidsim.core.tables import as_file
 from reidsim.core.wording import counted
 from reidsim.drafts.people import may_name_weight, names_weight
+from reidsim.drafts.profile import NAMES
 from reidsim.linkage.group_sizes import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness import (
@@ -154,12 +156,16 @@ class CodedFile(NamedTuple):
         Sampling weight of each row: number of people in the population per record. None without a weight column.
     recorded : dict
         Metadata of a file made by reidsim, such as its kind, title and source; empty for other files.
+    repeating : list of str
+        Columns, attributes or not, that are named as keys of people and have a value in several rows. Of Parquet, only
+        the attributes are read.
     """
 
     codes: pd.DataFrame
     counts: NDArray[np.int64] | None
     weights: NDArray[np.float64] | None
     recorded: dict[str, Any]
+    repeating: list[str]
 
 
 @dataclass(frozen=True)
@@ -359,6 +365,7 @@ def describe(
             identifying=[each.name for each in attributes if each.distinct == frequencies.records > 1],
             may_have_counts=file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names)),
             weight=None if file.weights is not None else next(filter(names_weight, names), None),
+            repeating=file.repeating if person is None and file.counts is None else [],
         )
         return FileDescription(
             path=source if isinstance(data, str | Path) else Path(source.name),
@@ -504,11 +511,13 @@ def read_coded_file(
         weights = _numbers(table[weight])
         with locating(path):
             require_weights(weights, weight)
+    keys = [str(name) for name in table if plain_words(str(name)) in NAMES.keys["person"]]
     return CodedFile(
         codes=pd.DataFrame({name: _codes(table[name]) for name in columns}),
         counts=None if count is None else _counts(table[count], count, path),
         weights=weights,
         recorded=recorded,
+        repeating=[name for name in keys if table.loc[table[name] != "", name].duplicated().any()],
     )
 
 

@@ -98,6 +98,18 @@ def test_a_population_smaller_than_the_file_is_named(patients):
     )
 
 
+def test_people_with_several_records_are_not_unique_only_if_the_key_is_given(tmp_path):
+    path = tmp_path / "stays.csv"
+    path.write_text("Patient No;born;ward\n1;1950;A\n1;1950;B\n2;1961;A\n2;1961;A\n3;1961;A\n", encoding="utf-8")
+    by_row = describe(path, columns=["born"])
+    assert by_row.uniques == 0
+    assert by_row.warnings == (
+        "each row counts as another person, but values of column 'Patient No' repeat: use --person to count people",
+    )
+    by_person = describe(path, columns=["born"], person="Patient No")
+    assert (by_person.uniques, by_person.warnings) == (1, ())
+
+
 SURVEY = "age,town,wt\n40,A,12.5\n40,A,7.5\n41,A,30\n40,B,2.25\n41,B,1\n"
 
 
