@@ -470,25 +470,32 @@ class SensitiveAttribute:
     levels : ndarray of int64, shape (n_levels, n_values)
         Group of each value at each level of its hierarchy below the root. One level, the values themselves, means that
         all values are equally far apart.
+    alike : sequence of str
+        Values that differ from another value only in upper case.
     """
 
     name: str
     codes: Integers
     levels: Integers
+    alike: Sequence[str] = ()
 
     @classmethod
     def from_codes(
-        cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None
+        cls,
+        name: str,
+        codes: Integers,
+        groups: NDArray[np.integer[Any]] | None = None,
+        alike: Sequence[str] = (),
     ) -> SensitiveAttribute:
         """Return a `SensitiveAttribute`, given its hierarchy's groups, if any.
 
         `groups` has the group of each value at each level, shape (n_levels, n_values). A top level with a single group
-        is dropped. Without a hierarchy, all values are equally far apart.
+        is dropped. Without a hierarchy, all values are equally far apart. `alike` is that of the result.
         """
         if groups is None:
-            return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :])
+            return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :], alike)
         rooted = len(groups) > 1 and len(np.unique(groups[-1])) == 1
-        return cls(name, codes, np.asarray(groups[:-1] if rooted else groups, dtype=np.int64))
+        return cls(name, codes, np.asarray(groups[:-1] if rooted else groups, dtype=np.int64), alike)
 
 
 @dataclass(frozen=True)

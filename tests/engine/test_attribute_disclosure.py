@@ -151,6 +151,20 @@ def results_of(ward, folder, publisher):
     return result.summary, open_results(result.save(folder / "results"))
 
 
+def test_sensitive_values_that_differ_only_in_case_are_named(tmp_path):
+    ages = ["30", "30", "30", "40", "40"]
+    stays = pd.DataFrame({"age": ages, "sex": ["F"] * 3 + ["M"] * 2, "dx": ["HIV", "hiv", "HIV", "flu", "cold"]})
+    stays.to_csv(tmp_path / "stays.csv", index=False)
+    result = reidsim.Scenario.from_frames(
+        tmp_path / "stays.csv",
+        hierarchies={"age": "suppress", "sex": "suppress"},
+        economics={"benefit": 9, "loss": 60, "cost": 30},
+        publisher={"policies": ["no-attack"], "sensitive": ["dx"], "l_diversity": 2},
+    ).run()
+    expected = "sensitive column 'dx': values differ only in upper case and count as different: HIV, hiv"
+    assert expected in result.warnings
+
+
 def test_the_shared_file_keeps_to_the_largest_inference(tmp_path):
     summary, run = results_of(WARD, tmp_path, 'unit = "table"\npolicies = ["basic", "no-protection"]')
     assert summary["inference"].tolist() == [pytest.approx(0.25), pytest.approx(2 / 3)]

@@ -387,16 +387,17 @@ def sensitive_attributes(
     require_columns(frame, list(names), Path(source))
     for name in names:
         text = frame[name].astype("str").str.strip()
+        numbers, values = pd.factorize(text, sort=True)
+        codes: NDArray[np.signedinteger[Any]] = numbers
+        alike, groups = values[pd.Series(values).str.casefold().duplicated(keep=False)], None
         section = publisher.sensitive_hierarchies.get(name)
-        if section is None:
-            columns.append(SensitiveAttribute.from_codes(name, pd.factorize(text, sort=True)[0].astype(np.int64)))
-            continue
-        rows = rows_of(name, section) if isinstance(section, Table) else None
-        attribute = Attribute(name, natural_categories(text) if rows is None else tuple(row[0] for row in rows))
-        with locating(source):
-            codes = attribute.encode(text).astype(np.int64)
-        groups = hierarchy_of(attribute, section, Path(), f"publisher.sensitive_hierarchies.{name}", rows).groups
-        columns.append(SensitiveAttribute.from_codes(name, codes, groups))
+        if section is not None:
+            rows = rows_of(name, section) if isinstance(section, Table) else None
+            attribute = Attribute(name, natural_categories(text) if rows is None else tuple(row[0] for row in rows))
+            with locating(source):
+                codes = attribute.encode(text)
+            groups = hierarchy_of(attribute, section, Path(), f"publisher.sensitive_hierarchies.{name}", rows).groups
+        columns.append(SensitiveAttribute.from_codes(name, codes.astype(np.int64), groups, tuple(alike)))
     return tuple(columns)
 
 
