@@ -9,7 +9,7 @@ from pages import OUTPUT, blocks_of
 
 import reidsim
 
-PAGES = ("how-to/own-policy.md", "how-to/parts-in-files.md", "how-to/kind.md")
+PAGES = ("how-to/own-policy.md", "how-to/own-measure.md", "how-to/parts-in-files.md", "how-to/kind.md", "how-to/package.md")
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 FILES = {block.title: block.text for block in BLOCKS if block.title and block.title != OUTPUT}
 
@@ -37,7 +37,7 @@ def installed(tmp_path, monkeypatch):
 
 @pytest.mark.deep
 def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_give(installed):
-    assert set(installed) == {"reidsim.adversaries", "reidsim.policies", "reidsim.kinds"}
+    assert set(installed) == {f"reidsim.{group}" for group in ("adversaries", "policies", "measures", "kinds")}
     policies = {"publisher.policies": ["basic", "appetite"]}
     by_name = reidsim.Scenario.load("ward.toml", {**policies, "adversary.planner": "persistent"})
     # The scenario names no code, so no permission is needed.

@@ -29,9 +29,12 @@ STUDIES = {
         reidsim.run, "valley.toml", overrides={"replications": 2, "sweep.values": {"economics.loss": [100, 200]}}
     ),
     "how-to/stress.md": partial(
-        reidsim.stress, "town.toml", overrides={"stress.sensitivity.samples": 4, "uncertainty.samples": 5}
+        reidsim.stress,
+        "town.toml",
+        overrides={"stress.sensitivity.samples": 4, "stress.robustness": {}, "uncertainty.samples": 5},
     ),
     "how-to/failures.md": partial(reidsim.stress, "town.toml", overrides={"uncertainty.samples": 5}),
+    "how-to/mistakes.md": partial(reidsim.stress, "town.toml"),
     "how-to/cross-play.md": partial(
         reidsim.cross_play, "clinic.toml", overrides={"safe_harbor": {"age": "age"}}, double_oracle="zero-sum"
     ),
