@@ -1,11 +1,12 @@
 """Find schema sections, and the columns of results that the reference does not explain."""
 
+import json
 import re
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
-from reference_pages.listings import RESULT_TABLES
+from reference_pages.listings import MANIFEST, MANIFEST_OF_POLICY, RESULT_TABLES
 
 from reidsim.core.validation import Section
 
@@ -26,7 +27,7 @@ def sections_below(*annotations):
 
 
 def unexplained(folder):
-    """Return the tables and columns of a results folder that the reference does not explain.
+    """Return the tables, columns and keys of the manifest of a results folder that the reference does not explain.
 
     Measures, attributes and keys of the scenario are explained elsewhere, and columns with a dot are keys.
     """
@@ -38,7 +39,10 @@ def unexplained(folder):
             entries[""] |= shared
         for name, columns in section.get("tables", {}).items():
             entries[name] = entries.get(name, set()) | shared | set(columns)
-    return {
+    manifest = json.loads(content)
+    facts = {key for policy in manifest.get("policies", {}).values() for key in policy}
+    keys = (manifest.keys() - MANIFEST.keys()) | (facts - MANIFEST_OF_POLICY.keys())
+    return {("manifest.json", key) for key in keys} | {
         (path.name, column)
         for path in folder.glob("*.parquet")
         for column in pd.read_parquet(path).columns

@@ -13,12 +13,10 @@ import pandas as pd
 import pytest
 import typer
 from found import at_least
+from reference_pages.python_page import VERBS, python_name
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.results import Result
-from reidsim.reports.page.report import report_text
-from reidsim.reports.python import DraftedScenario
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 
@@ -59,54 +57,7 @@ def test_every_public_name_can_be_imported_and_is_documented():
                 assert inspect.getdoc(value), f"{name}.{method}"
 
 
-LOADED = (reidsim.Scenario.load,)
-VERBS = {
-    "new": (reidsim.new, DraftedScenario.save),
-    "check": (*LOADED, reidsim.Scenario.check),
-    "run": (reidsim.run, reidsim.Scenario.batch),
-    "report": (reidsim.report, report_text),
-    "share": (reidsim.share,),
-    "apply": (reidsim.apply,),
-    "rerun": (reidsim.rerun, Result.save),
-    "stress": (*LOADED, reidsim.Scenario.stress, Result.save),
-    "switch": (*LOADED, reidsim.Scenario.switch, Result.save),
-    "attributes": (*LOADED, reidsim.Scenario.attributes, Result.save),
-    "cross-play": (*LOADED, reidsim.Scenario.cross_play),
-    "score": (reidsim.score, reidsim.Scenario.score, Result.save),
-    "attack": (reidsim.attack, Result.save),
-    "populate": (reidsim.populate,),
-    "describe": (reidsim.describe,),
-    "explain": (reidsim.explain,),
-    "schema": (reidsim.schema,),
-    "list": (reidsim.list,),
-    "show": (reidsim.show,),
-}
-# Options with another name in Python, and by command where it differs; docs/reference/python.md lists both.
-RENAMED = {
-    "set_": "overrides",
-    "output": "folder",
-    "file": "data",
-    "new": "data",
-    "no_cells": "cells",
-    "expected": "counts",
-    "quasi_identifier": "quasi_identifiers",
-    "hierarchy": "hierarchies",
-    **dict.fromkeys(("report folder", "share folder"), "result"),
-    **dict.fromkeys(("report output", "share output", "apply output", "populate output"), "path"),
-    **dict.fromkeys(("check scenario", "stress scenario", "switch scenario"), "source"),
-    **dict.fromkeys(("attributes scenario", "cross-play scenario"), "source"),
-    "populate output": "output",
-}
 WITHOUT_VERB = {"desk", "serve"}
-ONLY_COMMANDS = {
-    "quiet",
-    "verbose",
-    "group_readable",
-    "run json",
-    "share verify",
-    "cross-play measure",
-    "report figures",
-}
 
 
 def test_every_command_has_a_python_verb_with_its_options():
@@ -115,21 +66,8 @@ def test_every_command_has_a_python_verb_with_its_options():
     for command, verbs in VERBS.items():
         known = {name for verb in verbs for name in inspect.signature(verb).parameters}
         for option in (each.name for each in commands[command].params):
-            if not {option, f"{command} {option}"} & ONLY_COMMANDS:
-                own = RENAMED.get(f"{command} {option}", RENAMED.get(option, option))
-                assert {own, option} & known, (command, option)
-
-
-def test_the_table_of_commands_lists_the_options_with_another_name_in_python():
-    page = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
-    table = page.partition("| command | Python |")[2].partition("\n\n")[0]
-    commands = typer.main.get_command(app).commands
-    for command, verbs in VERBS.items():
-        known = {name for verb in verbs for name in inspect.signature(verb).parameters}
-        for option in (each for each in commands[command].params if each.param_type_name == "option"):
-            *_, flag = option.opts
-            if flag.removeprefix("--").replace("-", "_") not in known and flag != "--output":
-                assert f"{flag}`" in table, (command, flag)
+            own = python_name(command, option)
+            assert own is None or {own, option} & known, (command, option)
 
 
 def test_bundled_files_are_listed_and_shown(capsys):

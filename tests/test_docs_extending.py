@@ -9,8 +9,8 @@ from pages import OUTPUT, blocks_of
 
 import reidsim
 
-PAGES = ("how-to/own-policy.md", "how-to/own-measure.md", "how-to/parts-in-files.md", "how-to/kind.md", "how-to/package.md")
-BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+PAGES = ("own-policy", "own-measure", "parts-in-files", "kind", "package")
+BLOCKS = [block for page in PAGES for block in blocks_of(f"how-to/{page}.md")]
 FILES = {block.title: block.text for block in BLOCKS if block.title and block.title != OUTPUT}
 
 

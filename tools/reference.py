@@ -1,4 +1,4 @@
-"""Write the reference of keys, measures, policies, commands and tables of results into docs/reference.
+"""Write the reference of keys, measures, policies, commands, tables of results and Python into docs/reference.
 
 python tools/reference.py
 python tools/reference.py -o elsewhere
@@ -13,14 +13,17 @@ from reference_pages.commands_page import COMMANDS, commands_page
 from reference_pages.key_pages import key_pages
 from reference_pages.listings import (
     BUNDLED,
+    FIGURES,
     MEASURES,
     POLICIES,
     TABLES,
     bundled_page,
+    figures_page,
     measures_page,
     policies_page,
     tables_page,
 )
+from reference_pages.python_page import PYTHON, python_page
 from typer.main import get_command
 
 from reidsim.cli import app
@@ -46,6 +49,8 @@ def reference_pages() -> dict[str, str]:
         POLICIES: policies_page(),
         BUNDLED: bundled_page(),
         TABLES: tables_page(),
+        FIGURES: figures_page(),
+        PYTHON: python_page(get_command(app)),
     }
 
 

@@ -95,9 +95,9 @@ class Subject(mesa.Agent):
         Whether the data subject takes part in the next round; a new value holds until the data subjects decide again
         at the end of that round.
     harm : float
-        Harm of a breach, in currency units.
+        Harm of a re-identification, in currency units.
     expected_risk : float
-        Probability of a breach that the data subject expects.
+        Probability of a re-identification that the data subject expects.
     strategy : int
         Strategy of the record in the latest round; -1 if it was withheld, its data subject did not take part, or no
         round was played. Read-only.

@@ -182,6 +182,8 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
         largest have the darkest colour; otherwise, it is linear from 0 to 1.
     """
     rows, columns = payoff.shape
+    defenders = (str(name).split(" vs ") for name in payoff.index)
+    names = [" vs ".join([style.policy_name(policy), *planned_against]) for policy, *planned_against in defenders]
     figure, [[left, right]] = style.new_figure(1, 2, panel=(1.5 + _COLUMN * columns, 1.2 + _ROW * rows))
     largest = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0
     positive = risk.to_numpy()[risk.to_numpy() > 0]
@@ -195,7 +197,7 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
         image = axes.imshow(table, cmap=colours, norm=scale, aspect="auto")
         _write_cells(axes, image, table, measure)
         axes.set_xticks(np.arange(columns), table.columns, rotation=30, ha="right", rotation_mode="anchor")
-        axes.set_yticks(np.arange(rows), table.index if axes is left else [""] * rows)
+        axes.set_yticks(np.arange(rows), names if axes is left else [""] * rows)
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
         _colour_bar(figure, axes, image, unit, fraction=0.04, pad=0.02)

@@ -945,8 +945,8 @@ class Kind(ABC):
     # Figures, report sentences and controls
 
     @cached_property
-    def captions(self) -> Mapping[str, str]:
-        """Captions of the kind's figures and tables, by name.
+    def captions(self) -> Mapping[str, Mapping[str, str]]:
+        """Captions of the kind's ``figures`` and ``tables``, by name.
 
         They are read from ``captions.toml`` in the folder of the kind's module; empty if there is no such file.
         """

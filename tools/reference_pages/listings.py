@@ -17,13 +17,19 @@ from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.outcomes import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables.schema import SAFE_HARBOR
+from reidsim.reports.page.report import CAPTIONS
 from reidsim.scenarios.kind import Kind, find_kind
 from reidsim.scenarios.registry import kinds as all_kinds
 
-MEASURES, POLICIES, BUNDLED, TABLES = "measures.md", "policies.md", "bundled.md", "result-tables.md"
+MEASURES, POLICIES, BUNDLED = "measures.md", "policies.md", "bundled.md"
+TABLES, FIGURES = "result-tables.md", "figures.md"
 # Sections of the page on tables: `heading`, `text`, `columns` of all its tables, and `tables`. A table maps each column
 # to its meaning, and `about` to its rows.
-RESULT_TABLES: list[dict[str, Any]] = read_toml(Path(__file__).with_name("tables.toml"))["sections"]
+_RESULTS = read_toml(Path(__file__).with_name("tables.toml"))
+RESULT_TABLES: list[dict[str, Any]] = _RESULTS["sections"]
+# Meaning of each key of a manifest, and of each key of its entry `policies`.
+MANIFEST: dict[str, str] = _RESULTS["manifest"]
+MANIFEST_OF_POLICY: dict[str, str] = _RESULTS["manifest_of_policy"]
 
 
 def measures_page() -> str:
@@ -98,7 +104,24 @@ def tables_page() -> str:
         for name, columns in section.get("tables", {}).items():
             paragraphs += [wrapped(f"**`{name}.parquet`**: {columns['about']}."), _columns(columns)]
         parts.append("\n\n".join(filter(None, paragraphs)) + "\n")
+    parts.append(f"## `manifest.json`\n\n{_columns(MANIFEST)}\n\nBy policy:\n\n{_columns(MANIFEST_OF_POLICY)}\n")
     return "\n".join(parts)
+
+
+def figures_page() -> str:
+    """Return the page on the figures of results folders."""
+    text = (
+        "A results folder has the figures of its game and command as PNG files. `reidsim report DIR --figures svg` (or "
+        "`pdf`) adds them as vector graphics. Amounts are in currency units, because scenarios do not name a currency."
+    )
+    kinds = {name: find_kind(name) for name in all_kinds.names}
+    parts = [("Several games", "", CAPTIONS["figures"])]
+    parts += [(f'`game = "{name}"`', kind.words, kind.captions["figures"]) for name, kind in kinds.items()]
+    sections = (
+        _section(heading, words, (item(f"`{name}.png`", "", "none", caption) for name, caption in captions.items()))
+        for heading, words, captions in parts
+    )
+    return "\n".join([head("Figures of results", text), *sections])
 
 
 def _columns(columns: Mapping[str, str]) -> str:

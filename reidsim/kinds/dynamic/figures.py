@@ -61,7 +61,7 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     for column, (axes,) in zip(attributes, grid, strict=False):
         cells = levels[column].set_axis([periods["policy"], periods["number"]]).unstack().reindex(policies)[numbers]
         shown, ends = np.ma.masked_invalid(cells.to_numpy()), np.append(rows, len(rows)) - 0.5
-        axes.pcolormesh(edges, ends, shown, cmap=colours, vmin=-0.5, vmax=highest + 0.5)
+        mesh = axes.pcolormesh(edges, ends, shown, cmap=colours, vmin=-0.5, vmax=highest + 0.5)
         axes.hlines(rows[1:] - 0.5, edges[0], edges[-1], color="white", linewidth=2)
         axes.set_yticks(rows, map(style.policy_name, policies), parse_math=False)
         axes.invert_yaxis()
@@ -74,11 +74,10 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     style.label_axes(last, title="Cases", x="Period", y="Records of\nthe table", numbers="y")
     last.locator_params("y", nbins=4)
     style.number_ticks(last.xaxis, whole=True)
-    names = {0: "unchanged"} | {level: f"level {level}" for level in range(1, highest + 1)}
-    handles = [Patch(facecolor=colours(level), edgecolor=GREY, label=name) for level, name in names.items()]
+    bar = figure.colorbar(mesh, ax=[axes for row in grid for axes in row], ticks=range(highest + 1), aspect=60)
+    style.label_axes(bar.ax, y="Level (0: unchanged)")
     if levels.isna().to_numpy().any():
-        handles.append(Patch(color=GREY, label="nothing released"))
-    style.legend_below(figure, handles, columns=len(handles))
+        style.legend_below(figure, [Patch(color=GREY, label="nothing released")])
     return figure
 
 

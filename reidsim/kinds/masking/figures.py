@@ -89,7 +89,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     """
     several = len(runs["replication"].unique()) > 1
     runs = runs.assign(**{_PRIVACY: 1 - runs[RISK.column]})
-    payoff = f"{'Mean payoff' if several else 'Payoff of a subject'} ({style.UNIT})"
+    payoff = f"{'Mean payoff' if several else 'Payoff of a subject'}\n({style.UNIT})"
     panels = (
         (runs if several else records, "publisher_payoff", payoff),
         (runs, "utility", "Mean utility"),

@@ -35,7 +35,7 @@ from reidsim.scenarios.schema import ScenarioHead
 
 # Figures that show the decision; the other figures help to check it.
 _DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "person-risks")
-_CAPTIONS = read_toml(Path(__file__).with_name("captions.toml"))
+CAPTIONS = read_toml(Path(__file__).with_name("captions.toml"))
 _PNG = b"\x89PNG\r\n\x1a\n"
 _POLICIES_A_TABLE, _GROUPS_A_TABLE = 4, 5
 # Tables with more rows or columns are only named.
@@ -289,10 +289,10 @@ def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) ->
     """
     number = re.search(r"\d+", name) if sort == "figures" else None
     plain = name if number is None else re.sub(r"\d+", "NUMBER", name)
-    if plain in _CAPTIONS[sort]:
-        return f"{_CAPTIONS[sort][plain]} (number {number[0]})" if number else str(_CAPTIONS[sort][plain])
+    if plain in CAPTIONS[sort]:
+        return f"{CAPTIONS[sort][plain]} (number {number[0]})" if number else str(CAPTIONS[sort][plain])
     words = re.sub(r"[-_\s]+", " ", name).strip()
-    return (kind.captions.get(name) if kind else None) or words[:1].upper() + words[1:] or "Untitled"
+    return (kind.captions.get(sort, {}).get(name) if kind else None) or words[:1].upper() + words[1:] or "Untitled"
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def _tables(run: StoredRun) -> dict[str, Any]:
     for name in (name for name in run.tables if name not in _IN_SECTIONS):
         table = run.table(name)
         words = "waves" if name == "rounds" and "wave" in table else name
-        columns = _CAPTIONS["columns"].get(words, ())
+        columns = CAPTIONS["columns"].get(words, ())
         table = table[list(columns)] if columns and set(columns) <= set(table.columns) else table
         text, file = caption("tables", words, run.kind), f"{name}.parquet"
         if {"record", *run.attributes} & set(map(str, table.columns)):
