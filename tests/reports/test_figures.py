@@ -247,14 +247,16 @@ def test_levels_have_a_cell_per_policy_and_period_and_grey_where_nothing_is_rele
     )
     figure = levels_by_period(periods)
     assert misplaced(figure) == []
-    age, sex, cases = figure.axes
+    age, sex, cases, levels = figure.axes
     for axes, column in ((age, "level age"), (sex, "level sex")):
         (mesh,) = [item for item in axes.collections if isinstance(item, QuadMesh)]
         drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(2, 3)
         np.testing.assert_array_equal(drawn, periods[column].to_numpy(float).reshape(2, 3))
         assert [label.get_text() for label in axes.get_yticklabels()] == ["Basic", "No-attack"]
     assert [bar.get_height() for bar in cases.patches] == [5, 9, 2]
-    assert legend_of(figure) == ["unchanged", "level 1", "level 2", "level 3", "nothing released"]
+    assert levels.get_yticks().tolist() == [0, 1, 2, 3]
+    assert levels.get_ylabel() == "Level (0: unchanged)"
+    assert legend_of(figure) == ["nothing released"]
 
 
 # ------------------------------------------------------------------------------------------------- Fig. 5
