@@ -7,7 +7,7 @@ people who fit the row. The attack is a linkage with Splink, which has no access
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -309,18 +309,16 @@ def _read(
     if unused:
         warnings.append(f"columns of the file that the register lacks are not compared: {listed(unused)}")
     for column in places:
-        people, (label, texts) = register[column], coded(shared[column])
-        hierarchy, renamed = hierarchy_of.get(names[column]), dict[str, str]()
+        hierarchy, spelling = hierarchy_of.get(names[column]), dict[str, Callable[[str], str]]()
         if hierarchy is not None and loaded is not None:
-            section = loaded.scenario.attributes[names[column]]
-            renamed, reading = section.values, {} if section.reading is None else {column: section.reading.label}
-            people = select_columns(register, {column: column}, {column: renamed}, files["register"], reading)[column]
-        value, known = coded(people)
+            spelling[column] = loaded.scenario.attributes[names[column]].label
+        people = select_columns(register, {column: column}, spelling, files["register"])[column]
+        (label, texts), (value, known) = coded(shared[column]), coded(people)
         if hierarchy is None:
             attribute = Attribute(column, tuple(text for text in known if text not in _MISSING) or ("",))
             hierarchy = Hierarchy.from_labels(attribute, [])
         linked, value_of_known, unread = _column(
-            column, hierarchy, renamed, list(texts), list(known), np.bincount(value)
+            column, hierarchy, spelling.get(column, str), list(texts), list(known), np.bincount(value)
         )
         if unread:
             problem = f"cells of column {column!r} that fit no value stand for the values of most similar spelling"
@@ -343,7 +341,7 @@ def _read(
 def _column(
     name: str,
     hierarchy: Hierarchy,
-    renamed: Mapping[str, str],
+    label: Callable[[str], str],
     cells: Sequence[str],
     known: Sequence[str],
     people: Counts,
@@ -355,14 +353,14 @@ def _column(
     name : str
         Name of the column.
     hierarchy : Hierarchy
-    renamed : mapping of str to str
-        Category of a text in the released file, if it differs.
+    label : callable
+        Function that returns the category for a value as it is written in files.
     cells, known : sequence of str
         Distinct texts of the released file, and categories of the register.
     people : ndarray of int64, shape (n_known,)
         Number of rows of the register with each text.
     """
-    categories, reader = hierarchy.attribute.categories, CellReader(hierarchy, renamed)
+    categories, reader = hierarchy.attribute.categories, CellReader(hierarchy, label)
     others = [name for name in known if name not in {*categories, *_MISSING}]
     values = (*categories, *others, "")
     # Of equal names, such as an empty category and a missing value, the first one counts.

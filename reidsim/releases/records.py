@@ -62,9 +62,8 @@ def records_of(table: Population) -> pd.DataFrame:
 def select_columns(
     frame: pd.DataFrame,
     columns: Mapping[str, str],
-    values: Mapping[str, Mapping[str, str]],
+    labels: Mapping[str, Callable[[str], str]],
     source: str | Path,
-    readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
     """Return the columns of the quasi-identifiers, with the domain's labels, as categorical columns of text.
 
@@ -76,12 +75,10 @@ def select_columns(
         Table of text; spaces around values are ignored.
     columns : mapping of str to str
         Column of each attribute in `frame`.
-    values : mapping of str to mapping of str to str
-        For some attributes, the label of each value; other values keep their text. Applied after `readings`.
+    labels : mapping of str to callable
+        For some attributes, a function that returns the label of a value; values of the others keep their text.
     source : str or Path
         Name of the table in messages.
-    readings : mapping of str to callable, optional
-        For some attributes, a function that returns the text as which a value is read.
 
     Raises
     ------
@@ -91,16 +88,14 @@ def select_columns(
     chosen = {}
     require_columns(frame, columns.values(), source)
     for attribute, column in columns.items():
-        (codes, texts), names = coded(frame[column]), values.get(attribute, {})
-        reading, labels = (readings or {}).get(attribute, str), list[str]()
+        (codes, texts), label_of, found = coded(frame[column]), labels.get(attribute, str), list[str]()
         for value in texts:
             try:
-                read = reading(value)
+                found.append(label_of(value))
             except InputError as error:
-                row = frame.index[(codes == len(labels)).argmax()] + 1
+                row = frame.index[(codes == len(found)).argmax()] + 1
                 raise error.located(source, f"row {row}, column {column!r}") from None
-            labels.append(names.get(read, read))
-        number, distinct = pd.factorize(pd.Index(labels, dtype="str"))
+        number, distinct = pd.factorize(pd.Index(found, dtype="str"))
         number = number.astype(codes.dtype)
         chosen[attribute] = pd.Categorical.from_codes(number[codes], distinct)
     return pd.DataFrame(chosen, index=frame.index)
@@ -240,12 +235,12 @@ class CellReader:
     ----------
     hierarchy : Hierarchy
         Hierarchy of the column's attribute.
-    renamed : mapping of str to str, optional
-        Category that a value in files denotes, by value in files.
+    label : callable, optional
+        Function that returns the category for a value as it is written in files.
     """
 
-    def __init__(self, hierarchy: Hierarchy, renamed: Mapping[str, str] | None = None) -> None:
-        self._categories, self._renamed = hierarchy.attribute.categories, dict(renamed or {})
+    def __init__(self, hierarchy: Hierarchy, label: Callable[[str], str] = str) -> None:
+        self._categories, self._label = hierarchy.attribute.categories, label
         levels = zip(hierarchy.groups.tolist(), hierarchy.labels, strict=True)
         labels = [[labels[group] for group in groups] for groups, labels in levels]
         self._reader = ColumnReader(self._categories, list(zip(*labels, strict=True)))
@@ -265,8 +260,9 @@ class CellReader:
         return self._read[text]
 
     def _positions(self, text: str) -> Positions:
-        named = next((name for name in (text, self._renamed.get(text)) if name in self._reader.labels), None)
-        if set(text) == {SUPPRESSED} or (named is None and text in _MISSING):
+        spellings = text, self._label(text)
+        named = next((name for name in spellings if name in self._reader.labels), None)
+        if set(text) == {SUPPRESSED} or (named is None and not {*spellings}.isdisjoint(_MISSING)):
             return np.arange(len(self._categories))
         if named is not None:
             return self._reader.labels[named]

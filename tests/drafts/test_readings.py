@@ -1,6 +1,7 @@
 """Reading a column: missing values, decimals of codes, dates of any format."""
 
 from datetime import date
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from reidsim.core.errors import InputError
 from reidsim.core.tables import CountedTable
 from reidsim.drafts.profile import NAMES, find_reading, profile_table
+from reidsim.kinds.tables.release import attribute_labels
+from reidsim.kinds.tables.schema import AttributeSection
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.hierarchies import DateReading, NumberReading, TextReading
 
@@ -173,21 +176,20 @@ def test_dates_of_birth_become_ages_on_a_day_and_other_dates_do_not():
 def test_a_scenario_reads_a_column_as_it_says():
     date_reading = DateReading(type="date", missing=("?",), order="month-day", two_digit_years_from=1930)
     frame = pd.DataFrame({"dob": ["10/7/70", " ?", "soon"], "sex": ["1.0", "9.0", "x"], "x": ["1.0", "-", "b"]})
-    readings = {
-        "born": date_reading.label,
-        "sex": NumberReading(type="number", missing=("9",)).label,
-        "x": TextReading(type="text", missing=("-",)).label,
+    section = partial(AttributeSection, hierarchy={"rule": "suppress"})
+    sections = {
+        "born": section(reading=date_reading),
+        "sex": section(reading=NumberReading(type="number", missing=("9",)), values={"1": "male"}),
+        "x": section(reading=TextReading(type="text", missing=("-",))),
     }
-    labels = select_columns(
-        frame, {"born": "dob", "sex": "sex", "x": "x"}, {"sex": {"1": "male"}}, "people.csv", readings
-    )
+    labels = attribute_labels(frame, {"born": "dob", "sex": "sex", "x": "x"}, sections, "people.csv")
     assert labels.to_dict("list") == {
         "born": ["1970-10-07", "", "soon"],
         "sex": ["male", "", "x"],
         "x": ["1.0", "", "b"],
     }
     with pytest.raises(InputError) as caught:
-        select_columns(frame, {"born": "dob"}, {}, "people.csv", {"born": DateReading(type="date").label})
+        select_columns(frame, {"born": "dob"}, {"born": DateReading(type="date").label}, "people.csv")
     assert str(caught.value).startswith(
         "people.csv: row 1, column 'dob': year of two digits; found '10/7/70'; expected "
     )

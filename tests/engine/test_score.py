@@ -291,3 +291,18 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
 def test_files_of_other_games_are_refused(town, scenario, changes, says):
     with pytest.raises(InputError, match=says):
         score_loaded(Scenario.load(scenario, changes), Path("people.csv"))
+
+
+def test_a_file_with_values_as_the_original_file_writes_them_is_read():
+    original = pd.DataFrame({"born": ["07.10.1970", "1.2.1971", "01.02.1971"], "visits": ["1,012", "9999", "3.0"]})
+    reading = {"born": {"type": "date"}, "visits": {"type": "number", "thousands": ",", "missing": ["9999"]}}
+    content = {
+        "release": {"path": original},
+        "attributes": {name: {"reading": reading[name], "hierarchy": {"rule": "suppress"}} for name in original},
+        "economics": {"benefit": 100, "loss": 300, "cost": 20},
+        "adversary": {"risk": "prosecutor"},
+        "publisher": {"policies": ["no-protection"]},
+    }
+    loaded = reidsim.Scenario.load(content)
+    assert_unprotected(loaded.score(original), "data.csv")
+    assert_unprotected(loaded.score(loaded.run().share("no-protection", accept_risk=True)), "data.csv")

@@ -15,8 +15,11 @@ ZIPS = Attribute("zip", ("37201", "37202", "38101", "9"))
 JOBS = Attribute("job", ("nurse", "baker", "smith", "a, b"))
 
 
-def reader_of(attribute, levels, renamed=None):
-    return CellReader(Hierarchy.from_labels(attribute, [*levels, [SUPPRESSED] * attribute.size]), renamed)
+def reader_of(attribute, levels, renamed=()):
+    return CellReader(
+        Hierarchy.from_labels(attribute, [*levels, [SUPPRESSED] * attribute.size]),
+        lambda text: dict(renamed).get(text, text),
+    )
 
 
 AGE = reader_of(AGES, interval_levels(AGES, [5], start=15, absorb_remainder=False))

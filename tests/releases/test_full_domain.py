@@ -47,7 +47,9 @@ def test_expected_counts_are_not_people():
 
 def test_columns_take_the_attributes_names_and_labels():
     frame = pd.DataFrame({"Alter": [" 88", "91 "], "Geschlecht": ["w", "M"], "Other": ["x", "y"]})
-    chosen = select_columns(frame, {"age": "Alter", "sex": "Geschlecht"}, {"sex": {"w": "F"}}, "patients.csv")
+    chosen = select_columns(
+        frame, {"age": "Alter", "sex": "Geschlecht"}, {"sex": {"w": "F", "M": "M"}.get}, "patients.csv"
+    )
     assert chosen.to_dict("list") == {"age": ["88", "91"], "sex": ["F", "M"]}
 
 

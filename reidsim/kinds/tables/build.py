@@ -699,11 +699,11 @@ def _read_columns(
     """
     scenario, found = study.scenario, list[ReleasedColumn]()
     for place, hierarchy in enumerate(study.lattice.hierarchies):
-        name, renamed = hierarchy.attribute.name, scenario.attributes[hierarchy.attribute.name].values
+        name, label = hierarchy.attribute.name, scenario.attributes[hierarchy.attribute.name].label
         own = None if record is None else study.lattice.codes[study.cell_of_record[record], place]
         noise = scenario.noise_of(name) if name in columns else "exact"
         cells = labels[name].rename(columns.get(name))
-        found.append(read_column(cells, noise, hierarchy, own, renamed, study.loaded.folder))
+        found.append(read_column(cells, noise, hierarchy, own, label, study.loaded.folder))
     return tuple(found)
 
 

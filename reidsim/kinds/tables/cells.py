@@ -6,7 +6,7 @@ The model of noise of a column (`NoiseSection`) describes how another program ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +56,7 @@ def read_column(
     noise: Noise,
     hierarchy: Hierarchy,
     own: NDArray[np.integer] | None,
-    renamed: Mapping[str, str],
+    label: Callable[[str], str],
     folder: Path,
 ) -> ReleasedColumn:
     """Return a column of a released file with its model of noise.
@@ -71,8 +71,8 @@ def read_column(
         Hierarchy of the attribute.
     own : ndarray of int, shape (n_rows,), optional
         Code of the true value of each row; None for synthetic rows.
-    renamed : mapping of str to str
-        Category that a value in files denotes, by value in files.
+    label : callable
+        Function that returns the category for a value as it is written in files.
     folder : Path
         Folder of the scenario.
 
@@ -95,7 +95,7 @@ def read_column(
         refuse_first((own is None, problem, where, noise, "a model with parameters"))
         model = _estimated(number, np.asarray(own), labels, attribute)
     elif section.matrix is not None:
-        table = _transition_matrix(data_file(section.matrix, folder, "scenarios"), attribute, renamed)
+        table = _transition_matrix(data_file(section.matrix, folder, "scenarios"), attribute, label)
         expected = f"a column of {section.matrix}"
         refuse(~np.isin(labels, table.columns)[number], "no such label in the matrix", expected=expected)
         model = table[labels].to_numpy().T
@@ -110,7 +110,7 @@ def read_column(
         model = models.with_added(np.where(is_suppressed, 0.0, given), values, section.deviation)
         model[is_suppressed] = 1.0
     else:
-        read = [*map(CellReader(hierarchy, renamed).read, labels)]
+        read = [*map(CellReader(hierarchy, label).read, labels)]
         expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}; or a "
         expected += f"model of noise ({where})"
         refuse(np.array([members is None for members in read])[number], "the cell cannot be read", expected=expected)
@@ -135,7 +135,7 @@ def _as_numbers(texts: Iterable[str]) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _transition_matrix(path: Path, attribute: Attribute, renamed: Mapping[str, str]) -> pd.DataFrame:
+def _transition_matrix(path: Path, attribute: Attribute, label: Callable[[str], str]) -> pd.DataFrame:
     """Read a PRAM matrix: one row per category, in their order, and one column per released label.
 
     Raises
@@ -144,7 +144,7 @@ def _transition_matrix(path: Path, attribute: Attribute, renamed: Mapping[str, s
         If a category has no row or several, or a row is not a distribution.
     """
     table = read_table(path, delimiter=sniff_delimiter(path))
-    values = table.iloc[:, 0].replace(dict(renamed))
+    values = table.iloc[:, 0].map(label)
     refuse_rows(values.duplicated(), "value with several rows", source=path, column=table.columns[0], found=values)
     require_among("value without a row in the matrix", attribute.categories, [*values], where=str(path))
     table = pd.DataFrame({name: numbers(table, name, path) for name in table.columns[1:]})

@@ -471,8 +471,8 @@ class TablesKind(Kind):
         noise, lattice = study.scenario.noise_of(attribute), study.lattice
         if noise == "exact":
             return None
-        hierarchy, renamed = lattice.hierarchies[lattice.domain.position(attribute)], study.scenario.attributes
-        column = read_column(cells, noise, hierarchy, None, renamed[attribute].values, study.loaded.folder)
+        hierarchy, sections = lattice.hierarchies[lattice.domain.position(attribute)], study.scenario.attributes
+        column = read_column(cells, noise, hierarchy, None, sections[attribute].label, study.loaded.folder)
         return column.number, column.model
 
     def release_file(self, scenario: TablesScenario) -> str | None:

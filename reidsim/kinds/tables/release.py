@@ -296,16 +296,7 @@ def attribute_labels(
     InputError
         If a column is missing, or a value cannot be read.
     """
-    values = {name: a.values for name, a in attributes.items()}
-    return select_columns(frame, columns, values, source, _readings(attributes))
-
-
-def _readings(attributes: Mapping[str, AttributeSection]) -> dict[str, Callable[[str], str]]:
-    """Return, by attribute, the function from a value's text to its category label.
-
-    Only attributes with a key ``reading`` are included.
-    """
-    return {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
+    return select_columns(frame, columns, {name: section.label for name, section in attributes.items()}, source)
 
 
 def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows | None]:
@@ -328,7 +319,8 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
         for name in attributes:
             require_among(problem, (name,), population.domain.names, where=f"attributes.{name}")
         # The readings of the records apply to people, too, so that equal days or numbers are one category.
-        return population.marginal(tuple(attributes)).relabelled(_readings(attributes)), None
+        readings = {name: each.reading.label for name, each in attributes.items() if each.reading is not None}
+        return population.marginal(tuple(attributes)).relabelled(readings), None
     read = partial(_table, loaded, loaded.scenario.release.model_copy(update={"format": "csv"}))
     path, frame = table_named(section.path, loaded, "population.path", read)
     labels = attribute_labels(frame, loaded.scenario.columns, attributes, path)

@@ -355,6 +355,11 @@ class AttributeSection(GeneralizedSection):
     in_loss: bool = True
     minimum_level: Annotated[int, Field(ge=0)] = 0
 
+    def label(self, value: str) -> str:
+        """Return the category for a value as it is written in files; see `reading` and `values`."""
+        read = value if self.reading is None else self.reading.label(value)
+        return self.values.get(read, read)
+
 
 class NoiseSection(Section):
     """How another program changed the values of a column; set one of the keys.
