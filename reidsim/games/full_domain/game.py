@@ -547,10 +547,6 @@ class AverageRiskGame(FullDomainGame):
         return outcomes, tables.released > 0
 
 
-# Limit of class sizes to which replies are computed once; the table takes a millisecond.
-_SMALL = 2**14
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnyAdversaryGame(FullDomainGame):
     """Full-domain game against adversaries who respond record by record.
@@ -677,14 +673,8 @@ class AnyAdversaryGame(FullDomainGame):
 
         For the rows see `record_outcomes`. This requires `by_size`. A group size below 1 counts as 1.
         """
-        game, sizes = self.record_game, np.maximum(table.people, 1.0)
-        # Most classes are small, so that replies to small sizes are computed once for all nodes.
-        size = sizes.astype(np.int64)
-        is_small = (size == sizes) & (size < _SMALL)
-        replies = self._replies_to_small[:, np.where(is_small, size, 0)]
-        if not is_small.all():
-            replies[:, ~is_small] = self._replies(sizes[~is_small])
-        reidentified, invited, attacked, gained = replies
+        game = self.record_game
+        reidentified, invited, attacked, gained = self._replies(np.maximum(table.people, 1.0))
         payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * reidentified
         kept = self._pays(payoff, game.tie(np.zeros(1, dtype=np.intp)), invited > 0)
         return _outcomes(kept, payoff, 0.0, attacked, gained)
@@ -701,10 +691,6 @@ class AnyAdversaryGame(FullDomainGame):
         """
         reply = self.record_game.adversary.respond(Linkage(sizes, sizes))
         return np.array([reply.reidentified, reply.invited, reply.attack_probability, reply.adversary_payoff])
-
-    @cached_property
-    def _replies_to_small(self) -> Floats:
-        return self._replies(np.maximum(np.arange(_SMALL), 1.0))
 
     def _pays(self, ahead: Floats, tie: Floats, invited: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return whether each record is kept rather than suppressed.
