@@ -15,7 +15,6 @@ import pandas as pd
 from reidsim.engine.stress.run import Evaluator
 from reidsim.games.solvers import robust_choices
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.scenario import Scenario
 
@@ -38,7 +37,7 @@ def main() -> None:
         }
     )
     begun = time.perf_counter()
-    solved = TABLES.summarise(study, 0, equilibria_of(play(study)))
+    solved = TABLES.summarise(study, 0, equilibria_of(TABLES.play(study)))
     single = time.perf_counter() - begun
     print(f"solving four policies of a study that is built: {single:.2f} s")
 

@@ -155,10 +155,10 @@ def wan2015():
 @pytest.fixture(scope="session")
 def wan2015_equilibria(wan2015):
     """Return the equilibria of all four policies of the bundled study."""
-    from reidsim.kinds.tables.outcomes import play
+    from reidsim.kinds.tables.kind import TABLES
     from reidsim.scenarios.kind import equilibria_of
 
-    return equilibria_of(play(wan2015))
+    return equilibria_of(TABLES.play(wan2015))
 
 
 @pytest.fixture(scope="session")

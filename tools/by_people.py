@@ -83,10 +83,10 @@ def _levels(column: pd.Series[str]) -> Any:
 
 def attacked_after_all(studies: dict[str, Any]) -> float:
     """Return the share of people with a profitable attack under a release that is safe by rows."""
-    from reidsim.kinds.tables.outcomes import play
+    from reidsim.kinds.tables.kind import TABLES
 
     rows, people = studies["rows"], studies["people"]
-    strategies = play(rows, ["no-attack"])["no-attack"].equilibrium.strategies[rows.cell_of_record]
+    strategies = TABLES.play(rows, policies=["no-attack"])["no-attack"].equilibrium.strategies[rows.cell_of_record]
     groups = people.linker("prosecutor").group_sizes
     pays = np.zeros(len(strategies), dtype=bool)
     for strategy in np.unique(strategies[strategies >= 0]).tolist():

@@ -664,7 +664,7 @@ class Kind(ABC):
         timed : bool
             Whether each policy must be played without shared computations, so that its seconds can be measured.
         progress : callable, optional
-            Called with the number of policies played and the number of all policies.
+            Called with the numbers of steps done and in total, over all policies.
 
         Raises
         ------
@@ -675,10 +675,14 @@ class Kind(ABC):
         world, outcomes = study.world(draw), {}
         names = self.policies_of(study.scenario) if policies is None else tuple(policies)
         for number, name in enumerate(names):
-            if progress is not None:
-                progress(number, len(names))
+
+            def report(done: int = 0, total: int = 1, number: int = number) -> None:
+                if progress is not None:
+                    progress(number * total + done, len(names) * total)
+
+            report()
             begun = time.perf_counter()
-            defender = self.policy(name).defender(study, draw)
+            defender = self.policy(name).defender(study, draw, report)
             choice = defender.choose(world.belief)
             found = self.outcome(study, world, defender, choice)
             outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun)

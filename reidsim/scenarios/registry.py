@@ -32,6 +32,7 @@ from reidsim.core.parameters import has_method, made, unwrapped
 from reidsim.core.registry import Registry, installed, registered
 from reidsim.games.cross_play import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.solvers import Progress, no_progress
 from reidsim.scenarios.schema import Count, ReadIf, ScenarioHead
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
@@ -135,8 +136,11 @@ class Policy(ABC):
         """Return the game in which a choice is evaluated; by default the true one, `game`."""
         return game
 
-    def defender(self, study: Any, draw: int) -> BoundPolicy:
-        """Return the policy bound to a study and the number of a draw; see `BoundPolicy`."""
+    def defender(self, study: Any, draw: int, report: Progress = no_progress) -> BoundPolicy:
+        """Return the policy bound to a study and the number of a draw; see `BoundPolicy`.
+
+        A policy with a long search may call `report` with the numbers of steps done and in total.
+        """
         return BoundPolicy(
             self.name, not self.is_rule, partial(self.choose, study, draw=draw), partial(self.paid_in, study)
         )
@@ -183,7 +187,7 @@ class OwnPolicy(Policy):
     def __init__(self, name: str, where: str) -> None:
         self.name, self.label, self.where = name, name, where
 
-    def defender(self, study: Any, draw: int) -> BoundPolicy:
+    def defender(self, study: Any, draw: int, report: Progress = no_progress) -> BoundPolicy:
         """Return the policy with the user's object, bound to a study.
 
         Raises

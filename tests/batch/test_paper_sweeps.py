@@ -11,7 +11,6 @@ from reidsim.games.outcomes import evaluate
 from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES, search_deviation
-from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.scenario import Scenario
 
@@ -40,7 +39,7 @@ def assert_points(runs, name, keys, **changes):
     for point, rows in runs.groupby("point"):
         at = {key: rows[key].iloc[0] for key in keys}
         study = build_study(Scenario.load(name, {**changes, **at}))
-        alone = TABLES.summarise(study, 0, equilibria_of(play(study)))
+        alone = TABLES.summarise(study, 0, equilibria_of(TABLES.play(study)))
         assert rows["policy"].tolist() == list(alone.index), point
         np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], **CLOSE)
 

@@ -14,7 +14,7 @@ from reidsim.adversaries.response import arrays_of
 from reidsim.audit.release import TrueRecords
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.scenario import Scenario
 
 FILES = {
@@ -383,8 +383,8 @@ def test_a_large_table_is_played_by_distinct_record_with_the_outcomes_of_its_rec
     large, by_record = build_study(loaded, alone=True), build_study(loaded)
     assert by_record.space.n_records == large.n_records
     assert large.fingerprint == by_record.fingerprint
-    expected = play(by_record)
-    for policy, found in play(large).items():
+    expected = TABLES.play(by_record)
+    for policy, found in TABLES.play(large).items():
         for name, values in arrays_of(found.equilibrium.expand(large.row_of_record)).items():
             np.testing.assert_array_equal(values, getattr(expected[policy].equilibrium, name), f"{policy}: {name}")
     # Both evaluate measures; the second only by record.

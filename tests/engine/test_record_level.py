@@ -23,7 +23,7 @@ from reidsim.core.wording import columns_of
 from reidsim.games.outcomes import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.outcomes import figure_tables, play
+from reidsim.kinds.tables.outcomes import figure_tables
 from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.scenario import Scenario
 
@@ -56,7 +56,7 @@ def assert_measures_are(row, expected, small):
 def test_every_policy_is_averaged_over_all_records_of_the_release(small, solver, risk):
     """Under prosecutor risk, groups are counted in the released records."""
     with study_of(small, policies=POLICIES, solver=solver, risk=risk) as study:
-        summary = TABLES.summarise(study, 0, equilibria_of(play(study)))
+        summary = TABLES.summarise(study, 0, equilibria_of(TABLES.play(study)))
     assert list(summary.index) == list(POLICIES)
     assert list(summary.columns) == columns_of(MEASURES)
     counted = small if risk == "journalist" else replace(small, people=small.records)
@@ -73,7 +73,7 @@ def test_a_publisher_with_beliefs_chooses_by_them_and_is_paid_by_the_truth(small
     n = small.n_records
     imagined = replace(small, **{name: (amount,) * n for name, amount in believed.items()})
     with study_of(small, policies=["basic", "no-attack"], more=more) as study:
-        summary = TABLES.summarise(study, 0, equilibria_of(play(study)))
+        summary = TABLES.summarise(study, 0, equilibria_of(TABLES.play(study)))
     for policy in ("basic", "no-attack"):
         expected = expected_measures(small, strategies_by_the_paper(imagined, policy))
         assert_measures_are(summary.loc[policy], expected, small)
@@ -97,7 +97,7 @@ def assert_row_is_the_papers(row, small, i, g):
 def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
     policies = ["no-attack", "no-protection"]
     with study_of(small, policies=policies) as study:
-        table = TABLES.records(study, 0, equilibria_of(play(study))).frame()
+        table = TABLES.records(study, 0, equilibria_of(TABLES.play(study))).frame()
     n = small.n_records
     assert table["policy"].tolist() == [policy for policy in policies for _ in range(n)]
     assert table["record"].tolist() == list(range(n)) * 2
@@ -123,7 +123,7 @@ def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, coun
     small, study = safe_harbor_study(tmp_path, counted)
     rule = [((1 if a >= 2 else 0), zip_level) for a, _ in small.records]
     assert [study.lattice.levels(s) for s in study.safe_harbor[study.cell_of_record].tolist()] == rule
-    summary = TABLES.summarise(study, 0, equilibria_of(play(study)))
+    summary = TABLES.summarise(study, 0, equilibria_of(TABLES.play(study)))
     assert list(summary.index) == ["safe-harbor", "basic", "sh-friendly", "no-attack"]
     for policy, row in summary.iterrows():
         assert_measures_are(row, expected_measures(small, strategies_by_the_paper(small, policy, rule)), small)
@@ -161,7 +161,7 @@ def test_the_whole_strategy_space_of_a_record_is_listed_with_both_payoffs(small)
 @examples(25, fast=5)
 def test_deviations_compare_lattice_search_with_the_optimum(small):
     with study_of(small, policies=["basic"], solver="lattice-search") as study:
-        found = TABLES.further_measures(study, equilibria_of(play(study))).loc["basic"]
+        found = TABLES.further_measures(study, equilibria_of(TABLES.play(study))).loc["basic"]
     differences, nodes = [], []
     for i in range(small.n_records):
         paper = small.paper(i)

@@ -22,7 +22,7 @@ from reidsim.games.outcomes import evaluate
 from reidsim.games.solvers import lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.outcomes import play, strategy_table
+from reidsim.kinds.tables.outcomes import strategy_table
 from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.scenario import Scenario
 
@@ -37,7 +37,7 @@ def without_charge():
     """Return measures of the SH-friendly game with free merging of AIAN and Other."""
     free = {"attributes.race.hierarchy.costless_levels": [1], "publisher.policies": ["sh-friendly"]}
     study = build_study(Scenario.load("wan2015", free))
-    return TABLES.summarise(study, 0, equilibria_of(play(study))).loc["sh-friendly"]
+    return TABLES.summarise(study, 0, equilibria_of(TABLES.play(study))).loc["sh-friendly"]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tiers import cases, examples
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.scenario import Scenario
@@ -155,7 +155,7 @@ def test_local_recoding_hides_records_in_the_population_in_every_round(tmp_path)
     study = build_study(Scenario.load(path))
     run = reidsim.run(path).summary["publisher_payoff"]
     assert run[policies[0]] >= run[policies[1]] * (1 - 1e-12)
-    chosen = play(study)[policies[0]].equilibrium
+    chosen = TABLES.play(study)[policies[0]].equilibrium
     assert len(np.unique(chosen.strategies[~chosen.withheld])) > 1
     for node in np.unique(chosen.strategies[~chosen.withheld]).tolist():
         rows = np.flatnonzero(chosen.strategies == node)

@@ -10,7 +10,7 @@ from tiers import examples
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.scenario import Scenario
 
 SCENARIO = """
@@ -213,7 +213,7 @@ def test_a_publisher_who_knows_the_coverage_alone_plans_by_it(town):
             planned[strategy, record] = kept[record] - loss * believed * (GAIN * believed > COST)
     result = reidsim.run(town, overrides=_dotted({"adversary__holds": held, **COVERAGE}))
     basic = result.records[result.records["policy"] == "basic"]
-    chosen = play(study, ("basic",))["basic"].equilibrium.strategies
+    chosen = TABLES.play(study, policies=["basic"])["basic"].equilibrium.strategies
     np.testing.assert_allclose(planned[chosen, np.arange(len(chosen))], planned.max(axis=0))
     paid = [study.truth.outcome(s).publisher_payoff[record] for record, s in enumerate(chosen.tolist())]
     np.testing.assert_allclose(basic["publisher_payoff"], paid)

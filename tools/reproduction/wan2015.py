@@ -14,7 +14,7 @@ from reidsim.games.record_game import Choice
 from reidsim.games.solvers import Options, best_options, branch_and_bound, lattice_search, undominated_options
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES, search_deviation
-from reidsim.kinds.tables.outcomes import play, strategy_table
+from reidsim.kinds.tables.outcomes import strategy_table
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.scenario import Scenario
@@ -27,7 +27,7 @@ def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
     loaded = Scenario.load("wan2015")
     study = build_study(loaded)
-    equilibria = equilibria_of(play(study))
+    equilibria = equilibria_of(TABLES.play(study))
     summary = _measures(study, equilibria)
     found = {
         **_facts(study, equilibria["safe-harbor"]),
@@ -88,7 +88,7 @@ def _sh_friendly_gain(summary: _Summary) -> dict[str, Computed]:
     """How much the SH-Friendly game improves on Safe Harbor, as is and if the first race merger costs nothing."""
     gain = summary["sh-friendly"]["publisher_payoff"] - summary["safe-harbor"]["publisher_payoff"]
     study = build_study(Scenario.load("wan2015", {"attributes.race.hierarchy.costless_levels": [1]}))
-    free = _measures(study, equilibria_of(play(study)))
+    free = _measures(study, equilibria_of(TABLES.play(study)))
     free_gain = free["sh-friendly"]["publisher_payoff"] - free["safe-harbor"]["publisher_payoff"]
     return {
         "sh-friendly gain": gain,

@@ -26,7 +26,7 @@ from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
-from reidsim.games.solvers import branch_and_bound, no_progress
+from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of
 from reidsim.kinds.tables.cells import read_column
 from reidsim.kinds.tables.data_utility import by_policy, measures_of
@@ -37,7 +37,6 @@ from reidsim.kinds.tables.outcomes import (
     figure_tables,
     found_by,
     paid_in,
-    play,
     table_level_analysis,
 )
 from reidsim.kinds.tables.perturbation import PerturbationLinker
@@ -161,18 +160,18 @@ class TablesKind(Kind):
         timed: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Mapping[str, PolicyOutcome]:
-        """Return the `PolicyOutcome` of each policy, by name; see `outcomes.play`.
+        """Return the outcome of each policy, by name; see `Kind.play`.
 
-        By default, the policies are the scenario's; `draw` has no effect. With `timed` and one generalization for the
-        table (``publisher.unit``), the seconds of each policy are kept. `progress` is called with the numbers of steps
-        done and in total. The first such call of a process plays all policies once before, so that run times exclude
-        the loading of compiled code.
+        Only with `timed` and one generalization for the table (``publisher.unit``), the seconds of each policy are
+        kept. The first such call of a process plays all policies once before, so that run times exclude the loading of
+        compiled code. `draw` has no effect.
         """
         timed = timed and study.scenario.publisher.unit == "table"
         if timed and not self._warm:
-            play(study, policies)
+            super().play(study, draw, policies)
             self._warm = True
-        return play(study, policies, timed=timed, progress=progress or no_progress)
+        outcomes = super().play(study, draw, policies, progress=progress)
+        return outcomes if timed else {name: replace(each, seconds=None) for name, each in outcomes.items()}
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the game row of each record, shape (n_records,).

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -31,61 +30,16 @@ from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.solvers import Options, best_options, no_progress, undominated_options
 from reidsim.kinds.tables.policies import TablesChoice, everywhere
 from reidsim.kinds.tables.release import coded_record
-from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, policy_named
+from reidsim.kinds.tables.schema import WHERE, NodesSection, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.lattice import Floats, Strategies
 from reidsim.releases.records import released_class_sizes, released_table
 from reidsim.scenarios.adversary_schema import EconomicsSection
-from reidsim.scenarios.kind import AnalysisTables, PolicyOutcome
+from reidsim.scenarios.kind import AnalysisTables, PolicyOutcome, kind_of
 from reidsim.scenarios.schema import SequentialFiguresSection
 
 # Largest number of nodes that are all listed by default; this takes seconds.
 _MOST_NODES_LISTED = 100_000
-
-
-def play(
-    study: TablesStudy,
-    policies: Sequence[str] | None = None,
-    *,
-    timed: bool = False,
-    progress: Callable[[int, int], object] = no_progress,
-) -> dict[str, PolicyOutcome]:
-    """Return outcomes of policies: choices in the believed game, true payoffs.
-
-    The equilibria are over the game rows: the cells (distinct records) or, with ``release.person``, the row sets.
-
-    Parameters
-    ----------
-    study : TablesStudy
-    policies : sequence of str, optional
-        Names of policies; by default, the scenario's.
-    timed : bool
-        Whether the seconds of each policy are kept in its outcome; otherwise None.
-    progress : callable, optional
-        Called with the number of steps done and the total, over all policies.
-
-    Returns
-    -------
-    dict of str to PolicyOutcome
-        Outcome of each policy, in the order of `policies`.
-
-    Raises
-    ------
-    InputError
-        If a policy cannot be played in the scenario's games.
-    """
-    names = study.scenario.publisher.policies if policies is None else tuple(policies)
-    outcomes = dict[str, PolicyOutcome]()
-    for number, name in enumerate(names):
-
-        def report(done: int = 0, total: int = 1, number: int = number) -> None:
-            progress(number * total + done, len(names) * total)
-
-        policy, begun = policy_named(name), time.perf_counter()
-        choice = policy.choose(study, study.belief, 0, **({"report": report} if name in POLICIES else {}))
-        found = evaluate(paid_in(study, name, choice), choice)
-        outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun if timed else None)
-    return outcomes
 
 
 def paid_in(study: TablesStudy, policy: str, choice: Choice) -> RecordGame:
@@ -105,7 +59,7 @@ def paid_in(study: TablesStudy, policy: str, choice: Choice) -> RecordGame:
 
 
 def found_by(outcome: PolicyOutcome) -> TablesChoice:
-    """Return the choice of an outcome of `play` as a `TablesChoice`.
+    """Return the choice of an outcome as a `TablesChoice`.
 
     It has details of the policy's search. A choice of another class gets the default details: no nodes, gap 0, and a
     planned payout of NaN, as it is unknown. An outcome without a choice (of rounds) gets its strategies and the default
@@ -352,7 +306,7 @@ class DroppedColumns:
         }
         limited = study.with_sections(attributes=attributes)
         lowest = everywhere(study, lattice.index(limited.minimum))
-        for name, outcome in play(limited, self.policies).items():
+        for name, outcome in kind_of(limited.scenario).play(limited, 0, self.policies).items():
             found[name], choice = outcome.equilibrium, found_by(outcome)
             joined = lattice.join(np.maximum(choice.strategies, 0), lowest)
             choice = replace(choice, strategies=np.where(choice.strategies == WITHHELD, WITHHELD, joined))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -15,6 +17,7 @@ from reidsim.core.errors import Case, listed, refuse_first, require_among, requi
 from reidsim.core.files import TYPED_ENDINGS
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
+from reidsim.games.solvers import Progress, no_progress
 from reidsim.kinds.tables.data_utility import UtilitySection
 from reidsim.linkage.people import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
@@ -32,6 +35,7 @@ from reidsim.scenarios.registry import (
     ANONYMITY_PATTERN,
     WITH_K_ANONYMITY,
     AnonymityK,
+    BoundPolicy,
     OwnPolicy,
     PartName,
     Policies,
@@ -125,6 +129,11 @@ class TablesPolicy(Policy):
         It is False for a rule, such as policy ``safe-harbor`` itself.
         """
         return SAFE_HARBOR in self.needs and not self.is_rule
+
+    def defender(self, study: Any, draw: int, report: Progress = no_progress) -> BoundPolicy:
+        """Return the policy bound to a study, whose choice calls `report`; see `Policy.defender`."""
+        bound = super().defender(study, draw)
+        return replace(bound, choose=partial(cast("Any", bound.choose), report=report))
 
     def space(self, study: Any) -> Any:
         """Return the strategy space of the policy's choices for the records of a study, such as the lattice."""
