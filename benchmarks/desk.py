@@ -58,7 +58,7 @@ def decisions(path: Path, rows: int, repeats: int) -> None:
     drafting, draft = timed(lambda: reidsim.new(path))
     first, held = timed(lambda: draft.scenario.hold())
     playing, result = timed(held.run)
-    reading, releases = timed(lambda: releases_of(StoredRun.from_result(result)))
+    reading, _ = timed(lambda: releases_of(StoredRun.from_result(result)))
     print(
         f"{rows:,} records: draft {drafting:.2f} s, first decision {first + playing:.2f} s, read back {reading:.2f} s"
     )
@@ -67,7 +67,7 @@ def decisions(path: Path, rows: int, repeats: int) -> None:
         changed = held.with_(loss=400 + 50 * number)
         seconds, result = timed(changed.run)
         changes.append(seconds)
-        seconds, releases = timed(partial(releases_of, StoredRun.from_result(result), before=releases))
+        seconds, _ = timed(partial(releases_of, StoredRun.from_result(result)))
         backs.append(seconds)
     goal = GOALS.get(rows, 0.5 * rows / 30_000)
     print(f"  another loss {min(changes):.2f} s, read back {min(backs):.2f} s; goal {goal:.2g} s")

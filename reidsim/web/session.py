@@ -101,7 +101,6 @@ class Session:
         self._solving, self._reading = threading.RLock(), threading.Lock()
         self._newest = 0
         self._held: HeldStudy | None = None
-        self._released: Releases | None = None
         self.source: FilePreview | None = None
         self.drafted: DraftedScenario | None = None
         self.scenario: Scenario | None = None
@@ -393,8 +392,7 @@ class Session:
             If the records cannot be used.
         """
         with self._reading:
-            self._released = releases_of(StoredRun.from_result(result), before=self._released)
-            return self._released
+            return releases_of(StoredRun.from_result(result))
 
     def recommended(self) -> tuple[str, pd.DataFrame]:
         """Return the policy whose release is recommended, and whom the kept columns single out in it.

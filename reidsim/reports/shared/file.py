@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -448,7 +448,7 @@ class Releases:
         return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
 
 
-def releases_of(run: StoredRun, shared_file: Path | None = None, before: Releases | None = None) -> Releases | None:
+def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
     """Assemble and audit the release of every policy of a run.
 
     Releases are assembled from the source records. The result is None if the records of the run are not from a file, or
@@ -464,9 +464,6 @@ def releases_of(run: StoredRun, shared_file: Path | None = None, before: Release
     shared_file : Path, optional
         File written by `share`. If not given, the newest file of this run in the results folder or its parent folder is
         used, if there is one.
-    before : Releases, optional
-        Releases of a run of the same records. If only payoff parameters and beliefs differ, the records are not read
-        again, and releases that are equal are not audited again.
 
     Raises
     ------
@@ -476,12 +473,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None, before: Release
     """
     if "release_file" not in run.manifest or "records" not in run.tables or "design" in run.manifest:
         return None
-    earlier = {} if before is None else dict(before.by_policy)
-    known = next((release.shared.source for release in earlier.values()), None)
-    if known is not None and _data_of(known.run) == _data_of(run):
-        source = known.of_run(run)
-    else:
-        source, earlier = records.source_records(run), {}
+    source = records.source_records(run)
     written = shared_file or (None if run.is_in_memory else _found(run))
     sidecar: dict[str, Any] = {} if written is None else verify_shared(written)
     if sidecar and not _is_of(sidecar, run):
@@ -503,11 +495,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None, before: Release
     found = {}
     for policy in records.policies_of(run):
         shared = records.records_of_policy(source, policy, kept)
-        same = earlier.get(policy)
-        if same is not None and same.shared.is_equal(shared):
-            found[policy] = replace(same, shared=shared)
-        else:
-            found[policy] = read_back(shared, shared.table)
+        found[policy] = read_back(shared, shared.table)
     if sidecar:
         release = found[sidecar["policy"]]
         risk, audit = json.loads(json.dumps([release.risk.facts(limit), release.audit]))
@@ -519,11 +507,6 @@ def releases_of(run: StoredRun, shared_file: Path | None = None, before: Release
                 hint="share the records again",
             )
     return Releases(found, limit, written, sidecar)
-
-
-def _data_of(run: StoredRun) -> Any:
-    others = {key: value for key, value in run.content.items() if key not in ("economics", "beliefs")}
-    return others, run.manifest.get("release_file")
 
 
 def _found(run: StoredRun) -> Path | None:

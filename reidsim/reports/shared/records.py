@@ -472,11 +472,6 @@ class SharedRecords:
         """Whether each row is a source record, not a counterfeit, shape (n_rows,)."""
         return np.asarray(self.own >= 0)
 
-    def is_equal(self, other: SharedRecords) -> bool:
-        """Return whether other records of the same source have equal values, columns and success probabilities."""
-        same = np.array_equal(self.forms.success, other.forms.success) and np.array_equal(self.own, other.own)
-        return same and self.kept == other.kept and self.sensitive == other.sensitive and self.table.equals(other.table)
-
     @property
     def kept_columns(self) -> list[str]:
         """Names of the columns of the table that are not quasi-identifiers."""
@@ -509,13 +504,6 @@ class SourceRecords:
     columns: SharedColumns
     path: Path
     frame: pd.DataFrame
-
-    def of_run(self, run: StoredRun) -> SourceRecords:
-        """Return the same records for a run with other payoff parameters, with everything computed so far."""
-        scenario = validated(self.kind.schema, run.content, run.folder / "manifest.json")
-        other = replace(self, run=run, scenario=scenario)
-        vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
-        return other
 
     @property
     def attribute_of(self) -> dict[str, str]:
