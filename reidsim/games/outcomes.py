@@ -480,12 +480,11 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
     parts: list[Reidentified] = []
     for case in cases:
         people = successes(case.people.chance, case.people.numbers)
-        lost = case.people.payoffs(rng, people)
+        lost = case.people.payoffs(rng)
         adversary = None
         if case.hits is not None:
             # Costs of purchases and of attempts made with certainty are constant, so they shift the distribution.
-            known = people if case.hits.has_attempts_of(case.people) else None
-            adversary = case.hits.payoffs(rng, known).shifted(case.earned - case.hits.expected)
+            adversary = case.hits.payoffs(rng).shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
         parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
     return mixed(parts, weights)

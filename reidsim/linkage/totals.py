@@ -250,11 +250,7 @@ class Tries:
             return of_successes
         return of_successes + float((self.numbers * self.attempted * self.failure).sum())
 
-    def has_attempts_of(self, other: Tries) -> bool:
-        """Return whether chances and numbers of attempts equal those of other attempts."""
-        return np.array_equal(self.chance, other.chance) and np.array_equal(self.numbers, other.numbers)
-
-    def payoffs(self, rng: Callable[[], np.random.Generator], known: Distribution | None = None) -> Distribution:
+    def payoffs(self, rng: Callable[[], np.random.Generator]) -> Distribution:
         """Return the distribution of the total payoff.
 
         It is exact if failures pay nothing and all gains are equal. It is also exact if all amounts are whole
@@ -265,9 +261,6 @@ class Tries:
         ----------
         rng : callable
             Returns the random generator; called only if sums are drawn.
-        known : Distribution, optional
-            Distribution of the total number of successes, if already computed. It is used if failures pay nothing and
-            all gains are equal.
         """
         chance, numbers, gain = self.chance, self.numbers, self.amounts
         attempted, failure = self.attempted, self.failure
@@ -276,7 +269,7 @@ class Tries:
         if attempted is None or failure is None:
             if len(distinct) <= 1:
                 # The only gain, or 0 if no attempt can succeed.
-                return (known or successes(chance, numbers)).shifted(0.0, float(distinct.sum()))
+                return successes(chance, numbers).shifted(0.0, float(distinct.sum()))
             attempted, failure, numbers = chance, np.zeros(len(chance)), np.where(gain != 0, numbers, 0)
         made = (attempted > 0) & (numbers > 0)
         # Costs that are differences of expected amounts contain rounding errors.
