@@ -6,16 +6,17 @@ posterior probability ``L_j(r) / sum of L_i(r) over all people i``. The adversar
 posterior probability. Without noise, the likelihood is 1 for the people in the record's group and 0 for others, and the
 probability of a right guess is one over the group size (Wan et al. 2015, Eq. 4).
 
-An adversary may also start from person j and look for its row. Every released row is equally probable beforehand. Let
-``p(r) = L_j(r) / sum of L_i(r) over all people i``. If exactly one row is the person's, and the others come from other
-people, the posterior probability of row r is ``p(r) / (1 - p(r))``, divided by the sum of this quotient over all rows.
-If all rows come from people drawn at random, it is ``p(r)`` divided by its sum; see `match_rows`. Without noise and
-with equal generalizations, both are one over the number of rows that fit the person.
+An adversary may also start from person j and look for its rows. Let ``p(r) = L_j(r) / sum of L_i(r) over all people i``
+and ``o(r) = p(r) / (1 - p(r))``. The file holds one or more rows of each of its people, and all of them are equally
+probable to be j. The adversary names a row r and compares it with one random row of every other person of the file.
+The posterior probability that r is a row of person j is ``o(r)``, divided by ``o(r)`` plus the sum, over the other
+people of the file, of the mean of ``o`` over their rows; see `match_rows`. Without noise and with equal
+generalizations, it is one over the number of people with a row that fits the person.
 
 Sums and maxima over people are computed column by column. The labels of a record up to a column are its beginning; the
 values of a person after a column are its ending. Likelihoods are computed once for records with equal beginnings, and
 people with equal endings are added up. So the time grows with the distinct beginnings times the distinct endings, not
-with records times people. The sum of ``p / (1 - p)`` is the sum of the powers of p. Of rows that fit no person with a
+with records times people. The sum of o is the sum of the powers of p. Of rows that fit no person with a
 large p, the first eight powers are added up; the other rows are kept apart.
 """
 
@@ -25,6 +26,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from reidsim.core.numerics import compiled
@@ -52,11 +54,14 @@ class Match(NamedTuple):
         Number of these people.
     total : ndarray of float64
         Sum of the likelihoods of all people.
+    first : ndarray of float64
+        Number of the first cell of these people.
     """
 
     likelihood: Floats
     tied: Floats
     total: Floats
+    first: Floats
 
     @property
     def size(self) -> Floats:
@@ -135,14 +140,18 @@ class Candidates:
         table, apart, powers = np.concatenate([*map(np.ravel, tables)]), np.inf, 1
         if odds:
             apart, powers = _APART, _POWERS
-        found = _matched(starts, table, *endings, self._people[cells], self._usual[cells], apart, powers)
+        found = _matched(starts, table, *endings, self._people[cells], self._usual[cells], cells, apart, powers)
         position = np.empty(len(labels), dtype=np.intp)
         position[of_record[records]] = np.arange(len(records))
         return Match(*found[:, position[of_record]])
 
 
 def match_rows(
-    values: Codes, labels: Codes, columns: Sequence[Floats], usual: Floats, *, exactly_one: bool = False
+    values: Codes,
+    labels: Codes,
+    columns: Sequence[Floats],
+    usual: Floats,
+    person: NDArray[np.integer] | None = None,
 ) -> Match:
     """Return the `Match` of each person to the released rows: `Candidates.match` with exchanged roles.
 
@@ -156,9 +165,12 @@ def match_rows(
         See `joint_likelihood`.
     usual : ndarray of float64, shape (n_rows,)
         Sum (or mean) of the likelihoods of each row over all people, above 0; equal for rows with equal labels.
-    exactly_one : bool
-        Whether exactly one row is the person's. `usual` must be the sum over people, who include the person. The totals
-        are in the units of the likelihoods, so that `Match.probability` is the posterior probability.
+    person : ndarray of int, shape (n_rows,), optional
+        Person of the file to whom each row belongs: 0, 1, ..., without gaps. If given, each person of the file counts
+        once, so that `Match.tied` is a sum over rows of one over the rows of their person. `usual` must be the sum over
+        people, who include the person searched. The totals are in the units of the likelihoods, so that
+        `Match.probability` is the posterior probability; see the module. Of equally probable labels, it is that of the
+        first.
     """
     first, kind = distinct_rows([*labels.T], len(labels))
     # With largest entries of 1, the likelihood of a row never rises from column to column.
@@ -166,10 +178,24 @@ def match_rows(
     scales = [np.where((most := column.max(axis=1, keepdims=True)) > 0, most, 1.0) for column in columns]
     for place, scale in enumerate(scales):
         usual_of_kind /= scale[labels[first, place], 0]
-    rows = Candidates(labels[first], np.bincount(kind, minlength=len(first)), usual_of_kind)
+    weight = np.ones(len(labels)) if person is None else 1.0 / np.bincount(person)[person]
+    rows = Candidates(labels[first], np.bincount(kind, weight, len(first)), usual_of_kind)
     scaled = [(column / scale).T for column, scale in zip(columns, scales, strict=True)]
-    match = rows.match(values, scaled, odds=exactly_one)
-    return match._replace(total=match.total * np.maximum(1.0 - match.likelihood, _EQUAL)) if exactly_one else match
+    match = rows.match(values, scaled, odds=person is not None)
+    if person is None:
+        return match
+    # The person of the named row does not count with the mean of its rows, but with this row.
+    counts = scipy.sparse.csr_array((np.ones(len(kind)), (person, kind)), shape=(len(labels), len(first)))
+    beside = scipy.sparse.csr_array((weight, (kind, person)), shape=(len(first), len(labels))) @ counts
+    one, cell = distinct_rows([*values.T], len(values))
+    named = match.first[one].astype(np.intp)
+    near = beside[named].tocoo()
+    odds = joint_likelihood(labels[first][near.col], values[one][near.row], columns) / usual[first][near.col]
+    odds /= np.maximum(1.0 - odds, _EQUAL)
+    mean = np.bincount(near.row, near.data * odds, len(one)) / np.bincount(kind)[named]
+    total = match.total + (odds[near.col == named[near.row]] - mean)[cell]
+    total = np.maximum(total * np.maximum(1.0 - match.likelihood, _EQUAL), match.likelihood)
+    return match._replace(total=total)
 
 
 def _endings(values: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -206,10 +232,11 @@ def _matched(
     start: NDArray[np.int64],
     people: Floats,
     usual: Floats,
+    cells: NDArray[np.int64],
     apart: float,
     powers: int,
 ) -> Floats:
-    """Return the likelihood, the number of tied people and the total of each record, shape (3, n_records).
+    """Return likelihood, number of tied people, total and first cell of each record, shape (4, n_records).
 
     Parameters
     ----------
@@ -221,22 +248,26 @@ def _matched(
         Endings of the people's cells; see `_endings`.
     people, usual : ndarray of float64, shape (n_cells,)
         Number of people in each cell, and divisor of their likelihoods.
+    cells : ndarray of int64, shape (n_cells,)
+        Number of each cell.
     apart : float
         Cells of at least this likelihood are kept apart, and count with ``p / (1 - p)`` in the total.
     powers : int
         Number of powers of the likelihoods of the other cells that count in the total.
     """
     n_records, n_columns = starts.shape
-    found = np.zeros((3, n_records))
+    found = np.zeros((4, n_records))
     # For each column, the endings that fit the labels before it: their numbers, the largest likelihood, the people who
-    # have it, and the sums of powers. The last column is the empty ending. Cells that are kept apart need more room.
+    # have it, the sums of powers, and the first cell with the largest likelihood. The last column is the empty ending.
+    # Cells that are kept apart need more room.
     room = start if apart == np.inf else np.arange(n_columns + 1) * len(people)
     size = room[-1] + (1 if apart == np.inf else len(people))
     fits, n_fits = np.zeros(size, np.int64), np.zeros(n_columns + 1, np.int64)
     best, tied, total, higher = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((size, powers - 1))
+    cell = np.zeros(size, np.int64)
     n_fits[0] = len(people)
     fits[: len(people)], best[: len(people)] = np.arange(len(people)), 1.0 / usual
-    tied[: len(people)], total[: len(people)] = people, people / usual
+    tied[: len(people)], total[: len(people)], cell[: len(people)] = people, people / usual, cells
     for place in range(powers - 1):
         higher[: len(people), place] = people / usual ** (place + 2)
     for record in range(n_records):
@@ -250,15 +281,16 @@ def _matched(
                 value[start[place] :],
                 shorter[start[place] :],
                 n_fits[place],
-                (fits[first:], best[first:], tied[first:], total[first:], higher[first:]),
-                (fits[then:], best[then:], tied[then:], total[then:], higher[then:]),
+                (fits[first:], best[first:], tied[first:], total[first:], higher[first:], cell[first:]),
+                (fits[then:], best[then:], tied[then:], total[then:], higher[then:], cell[then:]),
                 apart,
             )
         for k in range(room[n_columns], room[n_columns] + n_fits[n_columns]):
             if best[k] > found[0, record] * (1 + _EQUAL):
-                found[0, record], found[1, record] = best[k], 0.0
+                found[0, record], found[1, record], found[3, record] = best[k], 0.0, cell[k]
             if best[k] >= found[0, record] * (1 - _EQUAL):
                 found[1, record] += tied[k]
+                found[3, record] = min(found[3, record], cell[k])
             is_apart = best[k] >= apart
             sums = total[k] + higher[k].sum()
             found[2, record] += tied[k] * best[k] / max(1.0 - best[k], _EQUAL) if is_apart else sums
@@ -286,13 +318,13 @@ def _merged(
     n_longer : int
         Number of the endings in `longer`.
     longer, into : tuple of ndarray
-        Number, largest likelihood, people and sums of powers of the endings that fit, before (input) and after
-        (output).
+        Number, largest likelihood, people, sums of powers and first cell of the endings that fit, before (input) and
+        after (output).
     apart : float
         Endings of at least this likelihood are not added up.
     """
-    fits, best, tied, total, higher = longer
-    fits_into, best_into, tied_into, total_into, higher_into = into
+    fits, best, tied, total, higher, cell = longer
+    fits_into, best_into, tied_into, total_into, higher_into, cell_into = into
     # `sums` is the position of the endings that were added up and equal the last one.
     n, last, sums = 0, -1, -1
     for k in range(n_longer):
@@ -308,6 +340,7 @@ def _merged(
             to, n = n, n + 1
             sums = sums if most >= apart else to
             fits_into[to], best_into[to], tied_into[to], total_into[to] = last, most, tied[k], added
+            cell_into[to] = cell[k]
             for place in range(higher.shape[1]):
                 power *= factor
                 higher_into[to, place] = higher[k, place] * power
@@ -317,7 +350,8 @@ def _merged(
             power *= factor
             higher_into[to, place] += higher[k, place] * power
         if most > best_into[to] * (1 + _EQUAL):
-            best_into[to], tied_into[to] = most, tied[k]
+            best_into[to], tied_into[to], cell_into[to] = most, tied[k], cell[k]
         elif most >= best_into[to] * (1 - _EQUAL):
             tied_into[to] += tied[k]
+            cell_into[to] = min(cell_into[to], cell[k])
     return n

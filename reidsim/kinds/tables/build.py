@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
 
 from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker
@@ -47,6 +48,7 @@ from reidsim.linkage.likelihood import joint_likelihood, match_rows
 from reidsim.linkage.people import RowSets, SensitiveValues, distinct_people
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import (
+    Codes,
     Domain,
     Individuals,
     Population,
@@ -624,14 +626,9 @@ def play_released(
     ------
     InputError
         If a file cannot be read, its evaluation needs more memory than is free, it has no quasi-identifier, a cell
-        cannot be parsed or is impossible given the value of its record, its rows cannot be matched, a synthetic file
-        has no control, or an adversary searches for people with several records. The error names the file, and the row
-        and column of a wrong cell.
+        cannot be parsed or is impossible given the value of its record, its rows cannot be matched, or a synthetic file
+        has no control. The error names the file, and the row and column of a wrong cell.
     """
-    person = study.scenario.release.person
-    problem = "searches for people with several records are not supported"
-    wrong = person is not None and study.scenario.looks_up
-    refuse_first((wrong, problem, "release.person", person, 'adversary.direction = "record"'))
     alone = synthetic and control is None
     refuse_first(
         (
@@ -869,7 +866,8 @@ class ReleasedFile:
             section, where = each.scenario.adversary, "adversary" if name is None else f"adversaries.{name}"
             wrong = not each.links_with_everybody or section.risk == "sample" or section.gains_from != "identity"
             refuse_first((wrong, f"this adversary is supported only for {supported}", where, found, expected))
-        linked = cache(lambda risk, direction: FixedLinkage(self._linkage(risk, direction, lines)))
+        owner = study.row_sets.owner
+        linked = cache(lambda risk, direction: FixedLinkage(self._linkage(risk, direction, lines, owner)))
 
         def by_likelihood(each: TablesStudy) -> Linker:
             return linked(each.scenario.adversary.risk, each.scenario.adversary.direction)
@@ -878,8 +876,10 @@ class ReleasedFile:
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
 
-    def _linkage(self, risk: Risk, direction: Direction, lines: NDArray[np.int64]) -> Linkage:
-        """Return the linkage of released rows to the people of a risk; for `lines`, see `_evaluate`.
+    def _linkage(self, risk: Risk, direction: Direction, lines: NDArray[np.int64], owner: Rows) -> Linkage:
+        """Return the linkage of released rows to the people of a risk.
+
+        For `lines`, see `_evaluate`; `owner` has the game row of each released row.
 
         The adversary names one of the most probable people of a row, or one of the most probable rows of a person, or
         takes the direction with the higher probability. A believed group size is one over the probability that this is
@@ -887,25 +887,36 @@ class ReleasedFile:
         fit the row in direction "record". As in `GroupSizes`, a size is at least 1.
         """
         lattice, models = self.study.lattice, [column.model for column in self.columns]
-        people = self.study.people(risk).marginal(lattice.domain.names)
-        several = None if self.is_perturbed else distinct_people(people)
-        if several is not None:
-            first, form = distinct_rows([*lines[:, 1:].T], len(lines))
+        people, values = self.study.people(risk).marginal(lattice.domain.names), lattice.codes[lines[:, 0]]
+        labels, counts_people = lines[:, 1:].astype(np.int32), self.study.persons is not None and not self.is_perturbed
+        first, form = distinct_rows([*labels.T], len(labels))
+
+        def fits(cells: Codes) -> scipy.sparse.csr_array:
             fitting = [[*map(np.flatnonzero, model > 0)] for model in models]
-            shape = len(people.cells), len(first)
-            fits = fitting_forms([*people.cells.T], [*lines[first, 1:].T], fitting, lattice.domain.shape, shape)
-            sizes = np.maximum(people_in(fits.T.tocsr(), several)[form], 1).astype(np.float64)
-            return Linkage(sizes, sizes)
-        labels = lines[:, 1:].astype(np.int32)
-        match = GroupSizes(people, lattice).candidates.match(labels, models)
-        own = joint_likelihood(labels, lattice.codes[lines[:, 0]], models)
-        chances = np.array([match.success(own), match.probability])
+            shape = len(cells), len(first)
+            return fitting_forms([*cells.T], [*labels[first].T], fitting, lattice.domain.shape, shape)
+
+        several = distinct_people(people) if counts_people else None
+        if several is not None:
+            sizes = np.stack([people_in(fits(people.cells).T.tocsr(), several)[form].astype(np.float64)] * 2)
+        else:
+            match = GroupSizes(people, lattice).candidates.match(labels, models)
+            own = joint_likelihood(labels, values, models)
+            sizes = one_over(np.array([match.success(own), match.probability]))
         if direction != "record":
-            row = match_rows(lattice.codes[lines[:, 0]], labels, models, match.total, exactly_one=direction == "person")
-            is_better = (direction == "person") | (row.probability > chances[1] * (1 + INDIFFERENCE))
-            chances = np.where(is_better, [row.success(own / match.total), row.probability], chances)
-        true, believed = (np.maximum(one_over(chance), 1.0) for chance in chances)
-        return Linkage(true, believed, by_chance=True)
+            if counts_people:
+                one, cell = distinct_rows([*values.T], len(values))
+                of_file = RowSets.from_rows(form, owner)[0]
+                by_person = np.stack([people_in(fits(values[one]), of_file)[cell].astype(np.float64)] * 2)
+            else:
+                person = distinct_rows([owner, *values.T], len(lines))[1]
+                row = match_rows(values, labels, models, match.total, person)
+                right = row.success(own / match.total) / np.bincount(person)[person]
+                by_person = one_over(np.array([np.bincount(person, right)[person], row.probability]))
+            is_better = (direction == "person") | (by_person[1] < sizes[1] * (1 - INDIFFERENCE))
+            sizes = np.where(is_better, by_person, sizes)
+        true, believed = np.maximum(sizes, 1.0)
+        return Linkage(true, believed, by_chance=several is None)
 
     def _utility(self, cells: Rows, rows: NDArray[np.int64]) -> tuple[Floats, Strategies]:
         """Return the utility of rows, (n_rows,), and the node that covers each, (n_rows,).

@@ -37,6 +37,7 @@ from reidsim.kinds.tables.policies import SolvedPolicy, TablesChoice, everywhere
 from reidsim.kinds.tables.schema import LINKS_BY_VALUES, POLICIES
 from reidsim.linkage.likelihood import Candidates, match_rows
 from reidsim.linkage.people import RowSets
+from reidsim.populations.population import distinct_rows
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 from reidsim.releases.perturbation import PerturbationSpace
 from reidsim.scenarios.adversary_schema import Direction
@@ -86,8 +87,9 @@ class PerturbationLinker:
         match = self._candidates.match(labels, models)
         sizes = match.size
         if self._direction != "record":
-            persons = self._space.lattice.codes[records]
-            by_person = match_rows(persons, labels, models, match.total, exactly_one=self._direction == "person").size
+            values = self._space.lattice.codes[records]
+            of_values = distinct_rows([np.repeat(released, np.diff(start)), *values.T], len(records))[1]
+            by_person = match_rows(values, labels, models, match.total, of_values).size
             sizes = by_person if self._direction == "person" else np.minimum(sizes, by_person)
         sizes = np.minimum.reduceat(sizes, start[:-1])
         return FixedLinkage(Linkage(sizes, sizes, by_chance=True), released)

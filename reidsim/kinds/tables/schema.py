@@ -1046,9 +1046,6 @@ def _check_capabilities(scenario: TablesScenario) -> None:
         )
         if used
     ]
-    linked_otherwise += [f"{first}.direction = {one.direction!r} with release.person"] * bool(
-        release.person is not None and scenario.looks_up
-    )
     # Whether the scenario lacks a capability, the capability, the key to change, and the entry that lacks it.
     capabilities = (
         (scenario.safe_harbor is None, SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"),
