@@ -82,19 +82,28 @@ def town(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("unit", "risk", "direction"),
+    ("unit", "risk", "direction", "rows"),
     cases(
         [
-            ("record", "journalist", "record"),
-            ("table", "prosecutor", "record"),
-            ("record", "prosecutor", "both"),
-            ("table", "journalist", "person"),
+            ("record", "journalist", "record", 1),
+            ("table", "prosecutor", "record", 1),
+            ("record", "prosecutor", "both", 1),
+            ("table", "journalist", "person", 1),
+            ("record", "journalist", "both", 2),
+            ("record", "prosecutor", "person", 2),
+            ("table", "prosecutor", "both", 2),
         ],
-        [("table", "prosecutor", "record"), ("record", "prosecutor", "both")],
+        [("table", "prosecutor", "record", 1), ("record", "prosecutor", "both", 1), ("table", "prosecutor", "both", 2)],
     ),
 )
-def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk, direction):
+def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk, direction, rows):
     loaded = load(town, unit, risk, direction)
+    if rows > 1:
+        people = pd.read_csv("people.csv", dtype=str)
+        people.assign(owner=[f"Q{i // rows}" for i in range(len(people))]).to_csv("people.csv", index=False)
+        text = Path("town.toml").read_text()
+        Path("town.toml").write_text(text.replace("[release]", '[release]\nperson = "owner"'))
+        loaded = Scenario.load("town.toml")
     reidsim.run("town.toml").save("results")
     run = open_results(Path("results"))
     withheld = 0
@@ -109,7 +118,7 @@ def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk, directio
         # A group that occurs at two levels counts as the lower level.
         intensity = result.summary["generalization_intensity"]
         assert intensity[path.name] <= intensity[policy] + 1e-12
-        assert (~result.records["shared"]).sum() == shared.withheld
+        assert rows * (~result.records["shared"]).sum() == shared.withheld
         if policy == "no-protection":
             in_order = score_loaded(loaded, path).summary
             pd.testing.assert_frame_equal(in_order, result.summary, check_exact=True)

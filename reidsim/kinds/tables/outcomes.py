@@ -151,9 +151,11 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd
         distinct, number = np.unique(found.classes, return_inverse=True)
         for node in distinct.tolist():
             here = np.flatnonzero(found.classes == node)
-            linkage = linker.link(node, here)
-            linkage = linkage.of_records if isinstance(linkage, PeopleLinkage) else linkage
-            sizes[sets.entries_of(here)[0]] = linkage.group_sizes
+            linkage, (entries, start) = linker.link(node, here), sets.entries_of(here)
+            if isinstance(linkage, PeopleLinkage):
+                sizes[entries] = linkage.of_records.group_sizes
+            else:
+                sizes[entries] = linkage.group_sizes.repeat(np.diff(start))
         described = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)
         released = lattice.released(found.classes[row], cell).astype("str")
         lines = released.assign(
