@@ -213,9 +213,10 @@ def _attacked(
     own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))
     row_sets, unit_set = RowSets.from_rows(of_row, units)
     person_sets, person_set = RowSets.from_rows(of_person, people)
-    most_rows = int(row_sets.rows_of_person.max(initial=1))
-    problem, expected = "noise is supported for single rows", "one row per person, or no column that links rows"
-    refuse_first((sides.has_noise and most_rows > 1, problem, "noise", counted(most_rows, "row"), expected))
+    problem, most_rows = "people of the register have different rows", int(person_sets.lengths.max(initial=1))
+    wrong = sides.has_noise and int(row_sets.rows_of_person.max(initial=1)) > 1 and most_rows > 1
+    expected = "with noise, one row per person of the register, or no option --person"
+    refuse_first((wrong, problem, "--id", f"{most_rows} rows", expected), source=files["register"])
     report("predicting", 1, 3)
     some = np.random.default_rng(seed).permutation(len(sides.rows))[:TRAINING_ROWS]
     fits = _fits(sides, some)
@@ -465,13 +466,22 @@ def _posteriors(
         total = total + (outside * total if name == "game" else (outside + left) * np.exp(-highest.to_numpy()))
         joint[estimate] = np.divide(scaled, total, out=np.zeros(len(joint)), where=total > 0)
     if sides.has_noise:
-        # Blocking misses people whose values were changed, so the sum is over the whole register. Each unit is one row.
-        row_of_unit = units.cells[np.argsort(units.owner)][joint["unit"]]
-        total = Candidates(sides.cells, sides.people).match(sides.rows, models).total[row_of_unit]
+        # Blocking misses people whose values were changed, so the sum is over the whole register. Linked rows have one
+        # combined label in each column.
+        labels, combined = [], []
+        for place, model in enumerate(models):
+            of_rows = np.repeat(sides.rows[units.cells, place], units.rows)
+            sets, of_unit = RowSets.from_rows(of_rows, np.repeat(units.owner, units.rows))
+            labels.append(of_unit)
+            combined.append(np.multiply.reduceat(model[sets.cells] ** sets.rows[:, None], sets.start[:-1]))
+        released = np.column_stack(labels).astype(np.int32)
+        prior_of_row = people.rows / (people.rows_of_person[people.owner] if is_linked else 1)
+        counts = np.bincount(people.cells, prior_of_row * people.people[people.owner], len(sides.cells))
+        total = Candidates(sides.cells, counts).match(released, combined).total[joint["unit"]]
         entries_of_set, start = people.entries_of(of_set)
-        released, cells = sides.rows[np.repeat(row_of_unit, np.diff(start))], sides.cells[people.cells[entries_of_set]]
-        each_row = joint_likelihood(released, cells, models) * people.rows[entries_of_set]
-        weight = np.add.reduceat(each_row, start[:-1])
+        rows, cells = np.repeat(joint["unit"].to_numpy(), np.diff(start)), sides.cells[people.cells[entries_of_set]]
+        weight = joint_likelihood(released[rows], cells, combined) * prior_of_row[entries_of_set]
+        weight = np.add.reduceat(weight, start[:-1])
         share = np.divide(weight, total, out=np.zeros(len(joint)), where=total > 0)
         joint["predicted"] = coverage * share
     best = joint.groupby("unit")["probability"].transform("max")

@@ -301,15 +301,13 @@ class Hierarchy:
         return Hierarchy.from_labels(self.attribute, levels, costless_levels=costless)
 
 
-def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
+def require_rows_of_values(rows: Sequence[Sequence[str]]) -> None:
     """Check that a hierarchy table has rows of equal length, at most one per value.
 
     Parameters
     ----------
     rows : sequence of sequence of str
-        One row per value, one column per level; the first column holds the values.
-    first_row : int
-        Number of the first row in messages: 2 if the file has a header.
+        One row per value, one column per level, without a header; the first column holds the values.
 
     Raises
     ------
@@ -317,7 +315,7 @@ def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1)
         If a row has another length than the first, or a value has two rows; the message names the first such row.
     """
     row_of: dict[str, int] = {}
-    for number, row in enumerate(rows, start=first_row):
+    for number, row in enumerate(rows, start=1):
         where = f"row {number}"
         columns, once = f"{len(rows[0])} columns", f"one row per value; the first is row {row_of.get(row[0])}"
         refuse_first(

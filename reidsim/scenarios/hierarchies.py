@@ -311,8 +311,8 @@ def hierarchy_rows(section: Table, folder: Path, used: set[str], names: set[str]
         if section.header and len(rows) < 2:
             raise InputError("the file has no rows after its header")
         check_header(rows, header=section.header, used=used, names=names)
-        rows, first = (rows[1:], 2) if section.header else (rows, 1)
-        require_rows_of_values(rows, first_row=first)
+        rows = rows[1:] if section.header else rows
+        require_rows_of_values(rows)
     except InputError as error:
         # An error that names no row of the file names the key of the scenario.
         raise error.located(folder / section.file, None if error.where else where) from None

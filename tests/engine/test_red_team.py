@@ -394,7 +394,36 @@ def test_noise_predicts_people_with_several_rows_in_the_register():
     np.testing.assert_allclose(claims["predicted"], expected, rtol=1e-9)
 
 
-def test_noise_needs_rows_that_are_not_linked():
+def test_noise_predicts_people_whose_rows_are_linked():
+    # Each person of the register has one to three equal rows, and one to three linked rows in the file.
+    rng = np.random.default_rng(5)
+    people = pd.DataFrame({"name": [*"abcdefghij"], "age": rng.integers(20, 60, 10), "sex": rng.choice(["F", "M"], 10)})
+    people = people.astype(str)
+    register = people.iloc[np.repeat(np.arange(10), rng.integers(1, 4, 10))]
+    shared = people.iloc[np.repeat(np.arange(8), rng.integers(1, 4, 8))].rename(columns={"name": "pid"})
+    shared = shared.sample(frac=1, random_state=1).reset_index(drop=True)
+    for column in ("age", "sex"):
+        shared[column] = shared[column].where(rng.random(len(shared)) < 0.8, rng.permutation(shared[column]))
+    scenario = reidsim.Scenario.from_frames(
+        shared[["age", "sex"]],
+        population=people[["age", "sex"]],
+        hierarchies={"age": "suppress", "sex": "suppress"},
+        economics={"benefit": 100, "loss": 300, "gain": 100, "cost": 0},
+        noise={"age": {"keep": 0.8}, "sex": {"keep": 0.8}},
+    )
+    claims = reidsim.attack(shared, register, id="name", person="pid", scenario=scenario).claims
+    likelihood = np.ones((len(shared), 10))
+    for column in ("age", "sex"):
+        share = shared[column].map(shared[column].value_counts(normalize=True)).to_numpy()[:, None]
+        likelihood *= 0.8 * (shared[[column]].to_numpy() == people[column].to_numpy()) + 0.2 * share
+    joint = pd.DataFrame(likelihood, columns=people["name"]).groupby(shared["pid"]).prod()
+    posterior = joint.div(joint.sum(axis=1), axis=0)
+    expected = [posterior.loc[shared["pid"][row], name] for row, name in claims[["row", "person"]].to_numpy()]
+    assert len(expected) > 3
+    np.testing.assert_allclose(claims["predicted"], expected, rtol=1e-9)
+
+
+def test_noise_and_linked_rows_need_people_with_one_row_in_the_register():
     people = pd.DataFrame({"name": ["a", "a", "b"], "age": ["30", "31", "40"]})
     scenario = reidsim.Scenario.from_frames(
         people[["age"]],
@@ -402,7 +431,7 @@ def test_noise_needs_rows_that_are_not_linked():
         economics={"benefit": 100, "loss": 300, "gain": 100, "cost": 5},
         noise={"age": {"keep": 0.9}},
     )
-    with pytest.raises(reidsim.InputError, match="noise is supported for single rows; found '2 rows'"):
+    with pytest.raises(reidsim.InputError, match="id: people of the register have different rows; found '2 rows'"):
         reidsim.attack(people, people, id="name", person="name", scenario=scenario)
 
 
