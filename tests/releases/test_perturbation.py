@@ -214,6 +214,28 @@ def test_people_with_several_rows_are_found_as_in_an_enumeration(table, method, 
     np.testing.assert_allclose(found[columns].to_numpy(float).T, expected, rtol=1e-12, atol=1e-10)
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_key_that_no_two_rows_share_changes_nothing(direction) -> None:
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame({"a": rng.integers(0, 9, 60), "b": rng.choice([1, 2, 5], 60)}).astype(str)
+    alone = scenario(table, ["pram", "noise-no-attack"], **{"adversary.direction": direction})
+    keyed = alone.with_({"release.path": table.assign(pid=np.arange(60).astype(str)), "release.person": "pid"})
+    pd.testing.assert_frame_equal(alone.run().summary, keyed.run().summary, rtol=1e-12)
+
+
+def test_nobody_is_at_less_risk_in_both_directions_than_in_one() -> None:
+    # Two people, whose values are kept with probability 0.85, and were kept: the other row is the other person's.
+    table, expected = pd.DataFrame({"a": ["1", "2"]}), {"record": 0.85, "person": 0.85**2 / (0.85**2 + 0.15**2)}
+    for direction in DIRECTIONS:
+        study = TABLES.build(scenario(table, ["pram"], **{"adversary.direction": direction, "seed": 1}))
+        linker, space = policy_named("pram").paid_in(study, study.truth).linker, policy_named("pram").space(study)
+        assert space.describe(1) == "0.3"
+        assert space.released(np.array([1, 1]), study.cell_of_record)["a"].tolist() == ["1", "2"]
+        np.testing.assert_allclose(
+            1 / linker.link(1).group_sizes, expected.get(direction, expected["person"]), rtol=1e-12
+        )
+
+
 def test_people_whose_rows_differ_are_refused() -> None:
     table = pd.DataFrame({"a": ["1", "1", "2"], "pid": ["x", "y", "x"]})
     loaded = scenario(table[["a"]], ["pram"]).with_({"release.path": table, "release.person": "pid"})
