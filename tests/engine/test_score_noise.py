@@ -298,7 +298,7 @@ def test_wrong_matrices_are_refused(tmp_path, monkeypatch, rows, says):
         scenario_of(people, {"age": {"matrix": str(tmp_path / "pram.csv")}}).score(people.assign(age="b"))
 
 
-@examples(60, fast=10)
+@examples(40, fast=6)
 @given(st.integers(0, 10_000), st.sampled_from(["record", "person", "both"]), st.sampled_from([40, 120, 200]))
 def test_people_with_several_rows_are_found_as_in_the_sum_over_all_links(seed, direction, cost):
     rng = np.random.default_rng(seed)
