@@ -182,7 +182,7 @@ def match_rows(
     rows = Candidates(labels[first], np.bincount(kind, weight, len(first)), usual_of_kind)
     scaled = [(column / scale).T for column, scale in zip(columns, scales, strict=True)]
     match = rows.match(values, scaled, odds=person is not None)
-    if person is None:
+    if person is None or not len(labels):
         return match
     # The person of the named row does not count with the mean of its rows, but with this row.
     counts = scipy.sparse.csr_array((np.ones(len(kind)), (person, kind)), shape=(len(labels), len(first)))

@@ -151,6 +151,9 @@ def test_people_without_records_or_cells() -> None:
     )
     assert match.probability.tolist() == [0.0]
     assert match.success(np.array([0.0])).tolist() == [0.0]
+    nothing = np.zeros((0, 2), dtype=np.int32)
+    rows = match_rows(np.zeros((1, 2), dtype=np.int32), nothing, [np.eye(2)] * 2, np.zeros(0), np.zeros(0, dtype=int))
+    assert rows.probability.tolist() == [0.0]
 
 
 def test_without_noise_the_probability_is_one_over_the_group_size() -> None:
