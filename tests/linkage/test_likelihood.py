@@ -83,7 +83,7 @@ def test_exactly_one_row_is_the_persons_as_in_an_enumeration_of_files(n, seed) -
         assert match.tied[person] == (weights >= weights.max() * (1 - 1e-12)).sum()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(2, 5), st.integers(2, 4), st.integers(0, 2**32))
 def test_each_person_of_the_file_counts_once_as_in_an_enumeration_of_files(n, n_people, seed) -> None:
     # A row is compared with one row of each other person of the file; each row of that person is equally probable.
@@ -114,7 +114,7 @@ def test_each_person_of_the_file_counts_once_as_in_an_enumeration_of_files(n, n_
             assert match.probability[searched] == pytest.approx(expected.pop(), rel=1e-11)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 2**32), st.sampled_from([3, 20, 300]))
 def test_exactly_one_row_is_the_persons_as_in_the_sum_over_all_pairs(seed, n) -> None:
     # Probabilities of a row are above and below the limit up to which powers are added up, and 0 and 1.

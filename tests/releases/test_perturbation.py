@@ -183,7 +183,7 @@ def test_group_sizes_are_one_over_the_highest_posterior(table, method, direction
         np.testing.assert_allclose(1 / sizes, expected, rtol=1e-11)
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(20, fast=5)
 @given(
     tables(),
     st.sampled_from(["pram", "swap", "noise"]),
