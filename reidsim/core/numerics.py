@@ -63,6 +63,7 @@ _STREAMS = (
     "data-utility",
     "perturbation",
     "claims",
+    "search",
 )
 
 # numba's type annotations lack the option and the function.

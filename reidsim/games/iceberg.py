@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, OneShotAdversary
 from reidsim.core.errors import refuse_first
-from reidsim.core.numerics import borrowing, compiled
+from reidsim.core.numerics import borrowing, compiled, random_stream
 from reidsim.games.record_game import WITHHELD, BoundedChoice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import Progress, beats, branch_and_bound, no_progress
 from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
@@ -36,6 +37,18 @@ _SHARE = 64
 # Steps per record in the first pass of a search with a budget, and their growth from pass to pass.
 _FIRST, _LONGER = 64, 8
 _UNLIMITED = 2**62
+# Records whose strategies are offered to all others, rounds by which they are improved before, and rounds for all.
+_POOL, _POOL_ROUNDS, _ROUNDS = 100, 12, 8
+# Number of strategies compared in one improvement of a record, and of records that vary the levels of the same
+# attributes. With a quarter or four times as many strategies, a round gains less for its time.
+_NEIGHBOURS, _TOGETHER = 2**10, 512
+# Shares of a budget after which the pool, the first passes and the improvement of all records end. If the budget is
+# enough to decide every record, at this number of steps per second, the passes take all of it.
+_POOLED, _PASSED, _IMPROVED, _STEPS_PER_SECOND = 0.2, 0.3, 0.7, 10**8
+# Largest number of records drawn and solved exactly, and the number solved at a time.
+_MOST_DRAWN, _DRAWN_AT_ONCE = 400, 8
+# Probability that the likely gap is too low.
+RISK = 0.01
 # Bits by which a row's distance is more precise than its interval, see `_decide`.
 _FINE = 20
 # Steps between two checks of a budget while rows are counted: some tenths of a second.
@@ -52,6 +65,8 @@ def iceberg(
     *,
     nodes: int | None = None,
     seconds: float | None = None,
+    weights: Integers | None = None,
+    seed: int = 0,
 ) -> BoundedChoice:
     """Return the best strategy of every record, or the best one found within a budget.
 
@@ -73,11 +88,14 @@ def iceberg(
     visited. With 300,000 records and 69,120 strategies, it would make some 50,000 tables of 300,000 groups. If the
     search starts at the most general node, groups too small for the constraint are skipped with all nodes beneath them.
 
-    With a budget, the search first moves from the fully suppressed node to the adjacent, less general node with the
-    highest total payoff, as long as this payoff rises. Then it makes passes over the tree. In each pass, every part of
-    the tree has a limit of steps, which grows from pass to pass; the bounds of the groups that a pass leaves open bound
-    the payoff of every strategy. On independent columns these bounds fall slowly, so open records also get a bound from
-    the levels of a few attributes and the distance of every row in the others (`_decide`).
+    With a budget, the search first improves some random records and offers their strategies to all others (`_pool`).
+    Then it makes passes over the tree. In each pass, every part of the tree has a limit of steps, which grows from pass
+    to pass; the bounds of the groups that a pass leaves open bound the payoff of every strategy. On independent columns
+    these bounds fall slowly, so open records also get a bound from the levels of a few attributes and the distance of
+    every row in the others (`_decide`). Records that are still open are improved one by one (`_improve`).
+
+    The bounds stay far above the optimum of many columns, while the strategies are near it. So the rest of the budget
+    solves random records exactly and estimates the gap of all records (`_solve_sample`).
 
     Parameters
     ----------
@@ -93,6 +111,10 @@ def iceberg(
         with a row or a strategy.
     seconds : float, optional
         Budget: seconds, after which the search ends at the end of a part.
+    weights : ndarray of int64, shape (n_records,), optional
+        Number of times that each record counts in the likely gap; 1, if not given.
+    seed : int
+        Root seed of the records and attributes that a search with a budget draws.
 
     Returns
     -------
@@ -113,19 +135,32 @@ def iceberg(
         refuse_first((is_limited, problem, "publisher.search", "anytime", expected))
         choice = branch_and_bound(game, constraint, progress)
         return BoundedChoice(**vars(choice), gap=np.zeros(game.n_records))
-    search = _begin(game, constraint)
+    search, likely, drawn = _begin(game, constraint), math.inf, 0
     bound = search.amounts[0].copy()
     if not is_limited:
         _pass(search, bound, _UNLIMITED, progress)
     else:
         steps = math.inf if nodes is None else nodes * game.n_records
-        end = math.inf if seconds is None else time.monotonic() + seconds
-        _descend(game, constraint, search, end)
-        _within(search, bound, steps, end, progress)
-    known = np.where(search.strategies == WITHHELD, 0.0, search.payoff)
-    # An open record may have an equally good strategy with a lower number.
-    gap = np.where(_open(search, bound), np.maximum(bound - known, game.tie()), 0.0)
-    return BoundedChoice(search.strategies, "iceberg", search.evaluated, exact=not gap.any(), gap=gap)
+        longest, begun, spent = math.inf if seconds is None else seconds, time.monotonic(), 0
+
+        def goes_on(share: float, taken: int) -> bool:
+            nonlocal spent
+            spent += taken
+            return spent < share * steps and time.monotonic() - begun < share * longest
+
+        rng, index = random_stream(seed, "search"), _index(search.rollup)
+        decided = game.n_records * (search.buffers.shape[1] + int(search.beneath[0]))
+        first = 1.0 if decided <= min(steps, longest * _STEPS_PER_SECOND) else _PASSED
+        _pool(game, constraint, search, index, rng, lambda taken: goes_on(_POOLED, 0))
+        _within(search, bound, partial(goes_on, first), progress)
+        for _ in range(_ROUNDS):
+            _improve(search, np.flatnonzero(_open(search, bound)), index, rng, partial(goes_on, _IMPROVED))
+        amounts = _gap(search, bound) * (1 if weights is None else weights)
+        shares = _solve_sample(search, bound, amounts, rng, partial(goes_on, 1.0))
+        likely, drawn = upper_mean(shares) * float(amounts.sum()), len(shares)
+        _within(search, bound, partial(goes_on, 1.0), progress)
+    gap = _gap(search, bound)
+    return BoundedChoice(search.strategies, "iceberg", search.evaluated, not gap.any(), gap, likely, drawn)
 
 
 def fits(game: RecordGame) -> bool:
@@ -252,69 +287,133 @@ def _begin(game: RecordGame, constraint: Constraint) -> Search:
     return search
 
 
-def _offer(game: RecordGame, constraint: Constraint, search: Search, strategy: int) -> float:
-    """Evaluate a strategy for all records; return its total payoff.
-
-    Better strategies are written to `search`.
-    """
+def _offer(game: RecordGame, constraint: Constraint, search: Search, strategy: int) -> None:
+    """Evaluate a strategy for all records, and take it where it is better."""
     outcome = game.outcome(strategy)
     allowed = constraint.allows(game.space, strategy, outcome.response.invited)
     better = allowed & beats(strategy, outcome.publisher_payoff, search.strategies, search.payoff, game.tie())
     search.payoff[better], search.strategies[better] = outcome.publisher_payoff[better], strategy
     search.evaluated[:] += 1
-    return float(outcome.publisher_payoff[allowed].sum())
 
 
-def _descend(game: RecordGame, constraint: Constraint, search: Search, end: float) -> None:
-    """Evaluate the nodes next to a path from the fully suppressed node, for the first strategies of a search.
+class _Index(NamedTuple):
+    """Rows of each group of each attribute.
 
-    The path follows the highest total payoff. It stops at `end`, the time on the monotonic clock in seconds.
+    Attributes
+    ----------
+    order : ndarray of int32, shape (n_attributes, n_rows)
+        Rows sorted by each attribute; those of a group follow each other, as groups of different levels are nested.
+    spans : ndarray of int64, shape (n_attributes, n_levels, n_groups, 2)
+        First position of each group in the order, and the position after its last one.
     """
-    space = cast("GeneralizationLattice", game.space)
-    node, best = space.size - 1, -math.inf
-    while time.monotonic() < end:
-        paid = {each: _offer(game, constraint, search, each) for each in space.predecessors(node)}
-        found = max(paid, key=paid.__getitem__, default=node)
-        if not paid or paid[found] <= best:
+
+    order: Positions
+    spans: Integers
+
+
+def _index(rollup: Rollup) -> _Index:
+    """Return the rows of each group."""
+    spans = np.zeros((*rollup.groups.shape[:2], int(rollup.n_groups.max()), 2), dtype=np.int64)
+    order = np.empty(rollup.codes.shape, dtype=np.int32)
+    for at, (codes, n_levels) in enumerate(zip(rollup.codes, rollup.shape, strict=True)):
+        # The last key, the highest level, sorts first.
+        place = np.lexsort(rollup.groups[at, :n_levels]).argsort()
+        order[at] = place[codes].argsort(kind="stable")
+        for level in range(n_levels):
+            groups = rollup.groups[at, level, codes[order[at]]]
+            group, first, size = np.unique(groups, return_index=True, return_counts=True)
+            spans[at, level, group] = np.stack([first, first + size], axis=1)
+    return _Index(order, spans)
+
+
+def _pool(
+    game: RecordGame,
+    constraint: Constraint,
+    search: Search,
+    index: _Index,
+    rng: np.random.Generator,
+    goes_on: Callable[[int], bool],
+) -> None:
+    """Improve the strategies of some random records, and offer them to all records, for the first strategies."""
+    rows = rng.permutation(game.n_records)[:_POOL]
+    for _ in range(_POOL_ROUNDS):
+        _improve(search, rows, index, rng, goes_on)
+    for strategy in dict.fromkeys(search.strategies[rows].tolist()):
+        if strategy != WITHHELD and goes_on(game.n_records):
+            _offer(game, constraint, search, strategy)
+
+
+def _improve(
+    search: Search, rows: Integers, index: _Index, rng: np.random.Generator, goes_on: Callable[[int], bool]
+) -> None:
+    """Look for better strategies of some records among those that differ from their best one in a few attributes.
+
+    The attributes are drawn anew for every few records; see `_vary`.
+    """
+    shape = search.rollup.shape
+    search = search._replace(sizes=np.empty(max(_NEIGHBOURS, shape.max()), dtype=np.int64))
+    for first in range(0, len(rows), _TOGETHER):
+        if not goes_on(0):
             return
-        node, best = found, paid[found]
+        drawn = rng.permutation(len(shape))
+        varied = drawn[shape[drawn].cumprod() <= len(search.sizes)]
+        search.steps[0] = 0
+        _vary(rows[first : first + _TOGETHER], varied, index, search)
+        goes_on(-int(search.steps[0]))
 
 
-def _within(search: Search, bound: Floats, steps: float, end: float, progress: Progress) -> None:
+def _within(search: Search, bound: Floats, goes_on: Callable[[int], bool], progress: Progress) -> None:
     """Search in passes of growing length, until all is searched or a budget ends.
 
-    Parameters
-    ----------
-    search : Search
-        Data of the search.
-    bound : ndarray of float64, shape (n_records,)
-        See `_pass`.
-    steps : float
-        Budget of steps.
-    end : float
-        Time on the monotonic clock at which the search ends, in seconds.
-    progress : callable
-        See `iceberg`.
+    For the parameters see `_pass`.
     """
-    per_record, spent = _FIRST, 0
-
-    def goes_on(taken: int) -> bool:
-        nonlocal spent
-        spent += taken
-        return spent < steps and time.monotonic() < end
-
+    per_record = _FIRST
     while goes_on(0) and _open(search, bound).any():
         _relax(search, bound, per_record, goes_on)
         _pass(search, bound, per_record, progress, goes_on)
         per_record *= _LONGER
 
 
-def _relax(search: Search, bound: Floats, per_record: int, goes_on: Callable[[int], bool]) -> None:
-    """Lower the bounds of open records, then look for better strategies; both search levels of the first attributes.
+def _solve_sample(
+    search: Search, bound: Floats, amounts: Floats, rng: np.random.Generator, goes_on: Callable[[int], bool]
+) -> Floats:
+    """Solve random records exactly; return how much of its gap each drawn record's optimum reaches.
 
-    Bounds replace the other attributes by one, strategies keep the levels of these attributes, see `_decide`. Nothing
-    is done if a pass decides the records in as many steps, or as long as passes are short compared to a count of all
-    rows.
+    The probability of a record is proportional to its `amounts`, (n_records,), its gap times its weight. So the
+    expected share, times the sum of the amounts, is the distance of all records to their optima. A share, (n_drawn,),
+    is between 0 and 1. Records are drawn with replacement, and those whose solution the budget interrupts are left out.
+    """
+    summed, known, gap = amounts.cumsum(), _known(search), _gap(search, bound)
+    drawn = np.searchsorted(summed, rng.random(_MOST_DRAWN) * summed[-1], side="right")
+    n = 0
+    while n < _MOST_DRAWN and amounts.any():
+        if not _one_by_one(search, bound, drawn[n : n + _DRAWN_AT_ONCE], _UNLIMITED, goes_on):
+            break
+        n += _DRAWN_AT_ONCE
+    return np.asarray(((_known(search) - known)[drawn[:n]] / gap[drawn[:n]]).clip(0.0, 1.0))
+
+
+def upper_mean(shares: Floats) -> float:
+    """Return an upper confidence bound of a mean, from independent values between 0 and 1, shape (n,).
+
+    It is too low with a probability of at most `RISK`, also if the number of values depends on them: a gambler who bets
+    that the values are below their mean, always the same share of the wealth, multiplies the initial wealth by
+    1 / `RISK` at any time with at most this probability (Ville 1939; Waudby-Smith and Ramdas 2024). The bound is the
+    smallest mean at which the average gambler, over several shares, did so.
+    """
+    bets, low, high = np.arange(1, 20)[:, None] / 20, 0.0, 1.0
+    for _ in range(40):
+        mean = (low + high) / 2
+        wealth = (1 + bets * (mean - shares)).prod(axis=1).mean()
+        low, high = (low, mean) if wealth >= 1 / RISK else (mean, high)
+    return high
+
+
+def _relax(search: Search, bound: Floats, per_record: int, goes_on: Callable[[int], bool]) -> None:
+    """Lower the bounds of open records by a search of the levels of the first attributes.
+
+    One further axis replaces the other attributes, see `_decide`. Nothing is done if a pass decides the records in as
+    many steps, or as long as passes are short compared to a count of all rows.
 
     For the parameters see `_pass`.
     """
@@ -325,21 +424,21 @@ def _relax(search: Search, bound: Floats, per_record: int, goes_on: Callable[[in
     upto = int(np.flatnonzero(wide <= limit).max(initial=0))
     if search.beneath[0] <= limit or upto == 0 or limit > per_record * _LONGER:
         return
-    n, search = len(bound), search._replace(sizes=np.empty(wide[upto], dtype=np.int64))
+    rows, n = np.flatnonzero(_open(search, bound)), len(bound)
     relaxed = search._replace(
-        payoff=search.payoff.copy(), strategies=np.full(n, _UNLIMITED), evaluated=search.evaluated * 0
+        sizes=np.empty(wide[upto], dtype=np.int64),
+        payoff=search.payoff.copy(),
+        strategies=np.full(n, _UNLIMITED),
+        evaluated=search.evaluated * 0,
     )
-    for bounds, searched in ((True, relaxed), (False, search)):
-        rows = np.flatnonzero(_open(search, bound))
-        for part in np.array_split(rows, len(rows) * (n_rows + wide[upto]) // _COUNT_STEPS + 1):
-            search.records[:n], search.steps[:] = -1, _UNLIMITED
-            search.records[part] = 0
-            _decide(0, upto, bounds, 0, n_rows, 0, 0, searched)
-            if bounds:
-                most = np.where(relaxed.strategies[part] == _UNLIMITED, -np.inf, relaxed.payoff[part])
-                bound[part] = np.minimum(bound[part], most)
-            if not goes_on(_UNLIMITED - int(search.steps[0])):
-                return
+    for part in np.array_split(rows, len(rows) * (n_rows + wide[upto]) // _COUNT_STEPS + 1):
+        search.records[:n], search.steps[:] = -1, _UNLIMITED
+        search.records[part] = 0
+        _decide(0, upto, True, 0, n_rows, 0, 0, relaxed)
+        most = np.where(relaxed.strategies[part] == _UNLIMITED, -np.inf, relaxed.payoff[part])
+        bound[part] = np.minimum(bound[part], most)
+        if not goes_on(_UNLIMITED - int(search.steps[0])):
+            return
 
 
 def _open(search: Search, bound: Floats) -> NDArray[np.bool_]:
@@ -347,6 +446,18 @@ def _open(search: Search, bound: Floats) -> NDArray[np.bool_]:
     # Bounds, like payoffs, may be too low by the tie tolerance.
     tie = 2 * INDIFFERENCE * (search.amounts[0] + search.amounts[1])
     return np.asarray(np.isfinite(bound) & (bound >= search.payoff - tie))
+
+
+def _known(search: Search) -> Floats:
+    """Return the payoff of each record's best strategy, in currency units, (n_records,); 0 if it is withheld."""
+    return np.where(search.strategies == WITHHELD, 0.0, search.payoff)
+
+
+def _gap(search: Search, bound: Floats) -> Floats:
+    """Return the most by which a better strategy could raise each record's payoff, in currency units, (n_records,)."""
+    # An open record may have an equally good strategy with a lower number.
+    tie = INDIFFERENCE * (search.amounts[0] + search.amounts[1])
+    return np.where(_open(search, bound), np.maximum(bound - _known(search), tie), 0.0)
 
 
 def _pass(
@@ -388,15 +499,22 @@ def _pass(
     np.minimum(bound, search.bound, out=bound)
     if per_record <= splits:
         return
-    roots = list(np.ndindex(*shape[: int(np.argmax(search.beneath <= _COUNTED))]))
     for done, rows in enumerate(np.array_split(np.flatnonzero(_open(search, bound)), _RECORD_PARTS), start=1):
-        search.records[:n], search.bound[rows] = -1, -np.inf
-        search.records[rows] = 0
-        for levels in roots:
-            if not goes_on(_search(search, levels, per_record * len(rows) // len(roots), counting=True)):
-                return
+        if not _one_by_one(search, bound, rows, per_record, goes_on):
+            return
         progress(len(parts) + done, len(parts) + _RECORD_PARTS)
-        bound[rows] = np.minimum(bound[rows], search.bound[rows])
+
+
+def _one_by_one(search: Search, bound: Floats, rows: Integers, per_record: int, goes_on: Callable[[int], bool]) -> bool:
+    """Decide some records one by one; return whether the budget was enough. For the parameters see `_pass`."""
+    roots = list(np.ndindex(*search.rollup.shape[: int(np.argmax(search.beneath <= _COUNTED))].tolist()))
+    search.records[: len(bound)], search.bound[rows] = -1, -np.inf
+    search.records[rows] = 0
+    for levels in roots:
+        if not goes_on(_search(search, levels, per_record * len(rows) // len(roots), counting=True)):
+            return False
+    bound[rows] = np.minimum(bound[rows], search.bound[rows])
+    return True
 
 
 def _search(search: Search, levels: tuple[int, ...], steps: int, *, counting: bool) -> int:
@@ -508,6 +626,66 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
 
 
 @compiled()
+def _vary(rows: Integers, varied: Integers, index: _Index, search: Search) -> None:
+    """Find the best strategy of records among those that differ from their best one in some attributes alone.
+
+    Only rows that agree with the record in the other attributes are counted: the smallest group of an attribute is
+    looked through.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n,)
+        The records.
+    varied : ndarray of int64, shape (n_varied,)
+        Attributes whose levels vary.
+    index : _Index
+    search : Search
+        Better strategies and steps are written to it.
+    """
+    rollup, sizes, levels = search.rollup, search.sizes, search.levels
+    codes, groups, shape = rollup.codes, rollup.groups, rollup.shape[varied]
+    beneath = np.append(shape[::-1].cumprod()[::-1], 1)
+    low, losses = np.zeros(len(shape), dtype=np.int64), np.zeros((len(shape), rollup.losses.shape[1]))
+    for record in rows:
+        for at in range(len(levels)):
+            # A withheld record, of strategy -1, has the highest levels.
+            levels[at] = search.strategies[record] // rollup.strides[at] % rollup.shape[at]
+        for at in varied:
+            levels[at] = 0
+        number, lost, column, begin, end = 0, 0.0, 0, 0, codes.shape[1] + 1
+        for at in range(len(levels)):
+            number += levels[at] * rollup.strides[at]
+            if levels[at] > 0:
+                lost += rollup.losses[at, levels[at], codes[at, record]]
+        for place, at in enumerate(varied):
+            levels[at], low[place] = rollup.shape[at] - 1, search.lowest[at, record]
+            losses[place, 1 : shape[place]] = rollup.losses[at, 1 : shape[place], codes[at, record]]
+        for at in range(len(levels)):
+            span = index.spans[at, levels[at], groups[at, levels[at], codes[at, record]]]
+            if span[1] - span[0] < end - begin:
+                column, begin, end = at, span[0], span[1]
+        sizes[: beneath[0]] = 0
+        for row in index.order[column, begin:end]:
+            at, node = 0, 0
+            while at < len(levels) and (
+                groups[at, levels[at], codes[at, row]] == groups[at, levels[at], codes[at, record]]
+            ):
+                at += 1
+            if at < len(levels):
+                continue
+            for place, each in enumerate(varied):
+                level = 0
+                while groups[each, level, codes[each, row]] != groups[each, level, codes[each, record]]:
+                    level += 1
+                node += level * beneath[place + 1]
+            sizes[node] += rollup.people[row]
+        _accumulate(sizes[: beneath[0]], beneath)
+        search.lost[0], search.path[1, 0] = lost, number
+        _choose(record, low, losses, beneath, rollup.strides[varied], search)
+        search.steps[0] -= end - begin + beneath[0]
+
+
+@compiled()
 def _decide(
     depth: int, upto: int, bounds: bool, begin: int, end: int, size: int, strategy: int, search: Search
 ) -> None:
@@ -515,20 +693,19 @@ def _decide(
 
     The rows of the group are counted by the least level of each attribute at which they agree with the record; levels
     are nested, so that they agree at all higher levels. The cumulative sums of these counts over the levels of every
-    attribute are the group sizes of all strategies beneath the vertex. If levels of the first `upto` attributes only
-    are searched, the other attributes keep the levels of the record's best strategy.
+    attribute are the group sizes of all strategies beneath the vertex.
 
-    For bounds, one further axis of the lattice replaces these other attributes. It has intervals of the distance of a
-    row: the least loss that the record has in the other attributes if it is released so that the row agrees. Under any
-    strategy, all rows of the group are within the loss in the other attributes. Hence the node with the same levels and
-    with the interval of this loss has at least as many people and at most the same loss.
+    For bounds, one further axis of the lattice replaces the attributes from `upto` on. It has intervals of the distance
+    of a row: the least loss that the record has in the other attributes if it is released so that the row agrees. Under
+    any strategy, all rows of the group are within the loss in the other attributes. Hence the node with the same levels
+    and with the interval of this loss has at least as many people and at most the same loss.
 
     Parameters
     ----------
     depth, begin, end, size, strategy, search
         See `_walk`. For bounds, `payoff` is set to the bounds where they exceed it, and `strategies` to node numbers.
     upto : int
-        Number of attributes whose levels are searched or fixed by the vertex.
+        Number of attributes whose levels are searched or fixed by the vertex; all of them without bounds.
     bounds : bool
         Whether bounds are computed.
     """
@@ -569,7 +746,7 @@ def _decide(
             joint[n_tables - 1, place] = joint[n_tables - 1, place] * n_values[at] + codes[at, place]
     tables = np.zeros((n_tables, widths.max()), dtype=np.int64)
     low, losses = np.zeros(len(shape), dtype=np.int64), np.zeros((len(shape), most_levels))
-    kept, of_level = np.zeros(n_attributes, dtype=np.int64), np.empty(rollup.losses.shape[1], dtype=np.int64)
+    of_level = np.empty(rollup.losses.shape[1], dtype=np.int64)
     for own in range(len(rows)):
         record = rows[own]
         if search.records[record] < 0:
@@ -587,29 +764,20 @@ def _decide(
             low[at - depth] = search.lowest[at, record]
             losses[at - depth, 1 : rollup.shape[at]] = rollup.losses[at, 1 : rollup.shape[at], rollup.codes[at, record]]
         for at in range(upto, n_attributes):
-            kept[at] = rollup.shape[at] - 1
-            if not bounds:
-                # A withheld record, of strategy -1, starts at the highest levels.
-                kept[at] = search.strategies[record] // rollup.strides[at] % rollup.shape[at]
-            number += kept[at] * rollup.strides[at]
-            farthest += rollup.losses[at, kept[at], rollup.codes[at, record]]
+            farthest += rollup.losses[at, rollup.shape[at] - 1, rollup.codes[at, record]]
         scale = (intervals << fine) / farthest if farthest > 0 else 0.0
         if bounds:
             for interval in range(intervals + 1):
                 losses[upto - depth, interval] = (
                     max((interval << fine) - n_attributes, 0) * farthest / (intervals << fine)
                 )
-        else:
-            lost += farthest
         for at in range(depth, n_attributes):
             groups = rollup.groups[at, : rollup.shape[at]]
             for level in range(rollup.shape[at]):
                 if at < upto:
                     of_level[level] = level * beneath[at - depth + 1] << fine
-                elif bounds:
-                    of_level[level] = math.ceil(rollup.losses[at, level, rollup.codes[at, record]] * scale)
                 else:
-                    of_level[level] = 0 if level <= kept[at] else wide
+                    of_level[level] = math.ceil(rollup.losses[at, level, rollup.codes[at, record]] * scale)
             lowest = search.lowest[at, record]
             if at == depth or table_of[at] != table_of[at - 1]:
                 tables[table_of[at], 0], entries = 0, 1

@@ -476,6 +476,12 @@ class BoundedChoice(Choice):
     gap : ndarray of float64, shape (n_records,)
         Upper bound on the payoff of any strategy minus the payoff of the chosen strategy, in currency units per record;
         0 if proved optimal.
+    likely_gap : float
+        Upper confidence bound of the sum of these differences, from a sample; infinite without a sample.
+    drawn : int
+        Number of records drawn for this sample and solved exactly.
     """
 
     gap: Floats
+    likely_gap: float = np.inf
+    drawn: int = 0

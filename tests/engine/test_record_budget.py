@@ -42,6 +42,20 @@ def test_the_optimum_is_within_the_gap_that_a_run_states(scenario, exact, budget
         assert exact.manifest["policies"][policy]["gap"] == 0
 
 
+def test_a_run_states_the_gap_of_a_sample_with_its_confidence(scenario, exact):
+    found = limited(scenario, nodes=4400).run()
+    for policy in ("basic", "no-attack"):
+        facts = found.manifest["policies"][policy]
+        payoff, best = (each.summary.loc[policy, "publisher_payoff"] for each in (found, exact))
+        assert 0 < facts["likely_gap"] < facts["gap"]
+        assert best <= payoff + facts["likely_gap"] * 100
+        text = f"({facts['likely_gap']:.2%} with 99 % confidence; {facts['drawn']} records drawn and solved exactly)"
+        assert any(text in warning for warning in found.warnings)
+    again = limited(scenario, nodes=4400).run()
+    assert again.manifest["policies"] == found.manifest["policies"]
+    pd.testing.assert_frame_equal(again.summary, found.summary)
+
+
 def test_a_search_that_ends_within_its_budget_is_exact(scenario, exact):
     found = limited(scenario, nodes=10**9).run()
     pd.testing.assert_frame_equal(found.summary, exact.summary)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from small_games import game_of, small_games
 from tiers import examples
 
 from reidsim.adversaries.response import OneShotAdversary, arrays_of
 from reidsim.games import iceberg as iceberg_module
 from reidsim.games import record_game
-from reidsim.games.iceberg import fits, iceberg
+from reidsim.games.iceberg import RISK, fits, iceberg, upper_mean
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
@@ -157,6 +158,7 @@ def test_bounds_from_few_attributes_hold_on_independent_columns(seed, first, no_
     constraint = Constraint(no_attack=no_attack)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(iceberg_module, "_FIRST", first)
+        patch.setattr(iceberg_module, "_POOL", 0)
         found = iceberg(game, constraint, nodes=1)
     optimum = backward_induction(game, constraint)
     payoff, best = (evaluate(game, choice).publisher_payoff for choice in (found, optimum))
@@ -165,6 +167,48 @@ def test_bounds_from_few_attributes_hold_on_independent_columns(seed, first, no_
     assert (payoff + found.gap < 100).all()
     proved = found.gap == 0
     np.testing.assert_array_equal(found.strategies[proved], optimum.strategies[proved])
+
+
+@pytest.mark.parametrize("draws", [100, pytest.param(4000, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_the_bound_of_a_mean_holds_in_99_of_100_samples_at_any_time(draws, share):
+    rng = np.random.default_rng(11)
+    missed = 0
+    for _ in range(draws):
+        values = (rng.random(60) < share).astype(float)
+        missed += any(upper_mean(values[:n]) < share for n in range(10, 61, 10))
+    # The binomial number of misses is at most this with a probability of 0.999.
+    assert missed <= stats.binom.ppf(0.999, draws, RISK)
+
+
+def test_the_bound_of_a_mean_is_near_equal_values():
+    assert 0.1 < upper_mean(np.full(400, 0.1)) < 0.13
+    assert upper_mean(np.empty(0)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seeds", [20, pytest.param(1000, marks=pytest.mark.deep)])
+def test_the_likely_gap_bounds_the_distance_to_the_optimum(seeds, monkeypatch):
+    # The search has no strategies other than the first two, and draws a third as many records as there are.
+    rng = np.random.default_rng(5)
+    people = [tuple(row) for row in rng.integers(0, 8, (120, 3)).tolist()]
+    halves = tuple(tuple(value // size for value in range(8)) for size in (1, 2, 4, 8))
+    game = game_of([halves] * 3, people, people, benefit=100.0, loss=100.0, gain=60.0, cost=12.0).game()
+    weights = rng.integers(1, 5, game.n_records)
+    best = evaluate(game, backward_induction(game)).publisher_payoff
+    monkeypatch.setattr(iceberg_module, "_within", lambda *arguments: None)
+    for name, value in {"_POOL": 0, "_ROUNDS": 0, "_MOST_DRAWN": 40}.items():
+        monkeypatch.setattr(iceberg_module, name, value)
+    tight, missed = 0, 0
+    for seed in range(seeds):
+        found = iceberg(game, nodes=10**9, weights=weights, seed=seed)
+        with monkeypatch.context() as patch:
+            patch.setattr(iceberg_module, "_MOST_DRAWN", 0)
+            start = iceberg(game, nodes=10**9, weights=weights, seed=seed)
+        assert (found.drawn, start.drawn) == (40, 0)
+        tight += found.likely_gap < start.likely_gap
+        missed += found.likely_gap < weights @ (best - evaluate(game, start).publisher_payoff)
+    assert tight == seeds
+    assert missed <= stats.binom.ppf(0.999, seeds, RISK)
 
 
 def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit():

@@ -309,9 +309,9 @@ class TablesKind(Kind):
         """Return facts on the solution of each policy for the manifest: a dict by policy.
 
         Keys are ``node`` (list of the levels of each chosen node, or of the strengths of a perturbation; empty if the
-        policy searches for none), the facts of
-        `solver_facts`, ``gap`` (see `TablesChoice`; None without a bound) and ``nodes_evaluated``. With agents, the
-        facts are about the last round, without a gap.
+        policy searches for none), the facts of `solver_facts`, ``gap`` (see `TablesChoice`; None without a bound),
+        ``likely_gap`` and ``drawn`` (only if records were drawn) and ``nodes_evaluated``. With agents, the facts are
+        about the last round, without a gap.
         """
         facts, publisher = dict[str, dict[str, Any]](), study.scenario.publisher
         for policy, outcome in outcomes.items():
@@ -323,6 +323,7 @@ class TablesKind(Kind):
                 "node": [policy_named(policy).space(study).describe(node) for node in nodes],
                 **solver_facts(equilibrium, study.weights),
                 "gap": None if np.isnan(gap) else gap,
+                **({"likely_gap": found.likely_gap, "drawn": found.drawn} if found.drawn else {}),
                 "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
             }
         return facts
@@ -681,12 +682,14 @@ def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -
     split, unproved = equilibrium.solver == SPLITS, found.unproved_rounds
     ended = "no profitable release was found within the budget" if (found.gap > 0 and not split) or unproved else within
     binds = f"the limit of {suppressed} binds" if split else f"{budget} the search"
+    likely = f" ({found.likely_gap:.2%} with 99 % confidence; {found.drawn} records drawn and solved exactly)"
+    likely = likely if found.drawn else ""
     open_end = publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule
     for holds, text in (
         (nothing and not chosen, f"{within} in the last round"),
         (open_end and not chosen, f"the node of the last round is not proved optimal; {better}"),
         (nothing and chosen, f"{ended}; nothing is released"),
-        (found.gap > 0, f"{binds}; the payoff may be higher by up to {found.gap:.2%} of the best case"),
+        (found.gap > 0, f"{binds}; the payoff may be higher by up to {found.gap:.2%} of the best case{likely}"),
         (unproved, f"{budget} {unproved} of {len(found.nodes)} rounds; {better} in these rounds"),
     ):
         if holds:

@@ -71,6 +71,10 @@ class TablesChoice(Choice):
     gap : float
         Bound on the difference between the payout and the optimum, as a share of the best case (all records unchanged,
         none attacked); 0 if proved optimal, NaN without a bound.
+    likely_gap : float
+        Bound on the same difference with a confidence of 99 %, from a sample; NaN without a sample.
+    drawn : int
+        Number of records drawn for this sample and solved exactly.
     unproved_rounds : int
         Rounds of local recoding that a budget ended.
     classes : ndarray of int64, shape (n_rows,), optional
@@ -82,6 +86,8 @@ class TablesChoice(Choice):
     planned_payout: float = np.nan
     nodes: tuple[int, ...] = ()
     gap: float = 0.0
+    likely_gap: float = np.nan
+    drawn: int = 0
     unproved_rounds: int = 0
     classes: Strategies | None = None
     listed: pd.DataFrame | None = None
@@ -315,11 +321,26 @@ class BestOfUnit(SolvedPolicy):
                 return lattice_search(played)
             if publisher.solver == "iceberg":
                 bounded = iceberg(
-                    played, self.constraint(study), report, nodes=publisher.nodes, seconds=publisher.seconds
+                    played,
+                    self.constraint(study),
+                    report,
+                    nodes=publisher.nodes,
+                    seconds=publisher.seconds,
+                    weights=study.weights,
+                    seed=study.scenario.seed,
                 )
                 best_case = dot(played.benefit, study.weights)
                 gap = dot(bounded.gap, study.weights) / best_case if best_case > 0 else 0.0
-                return TablesChoice(bounded.strategies, bounded.solver, bounded.evaluated, bounded.exact, gap=gap)
+                likely = min(bounded.likely_gap / best_case, gap) if bounded.drawn and best_case > 0 else np.nan
+                return TablesChoice(
+                    bounded.strategies,
+                    bounded.solver,
+                    bounded.evaluated,
+                    bounded.exact,
+                    gap=gap,
+                    likely_gap=likely,
+                    drawn=bounded.drawn,
+                )
             return _EXACT[publisher.solver](played, self.constraint(study), report)
         whole = self.whole_game(study, game)
         solution, listed = search_nodes(study, whole)
