@@ -13,6 +13,7 @@ import argparse
 import time
 import types
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from reidsim.games import iceberg
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.policies import TablesChoice
 from reidsim.kinds.tables.schema import policy_named
 from reidsim.kinds.tables.study import TablesStudy
 
@@ -106,20 +108,20 @@ def columns_of(kind: str, records: int) -> pd.DataFrame:
 def gaps(records: int, seconds: float) -> None:
     """Print the proved gap and the likely gap after a budget, for each kind of columns."""
     # Seconds of the processor, so that other programs do not change the result much.
-    iceberg.time = types.SimpleNamespace(monotonic=time.process_time)
+    cast("Any", iceberg).time = types.SimpleNamespace(monotonic=time.process_time)
     for rows, budget in ((300, 1.0), (records, seconds)):
         for kind in ("uniform", "skewed", "latent"):
             table = columns_of(kind, rows)
             study = build_study(
                 reidsim.Scenario.from_frames(
                     table,
-                    hierarchies={name: reidsim.intervals(2, 4) for name in table},
+                    hierarchies={str(name): reidsim.intervals(2, 4) for name in table},
                     economics={"benefit": 100, "loss": 100, "gain": 60, "cost": 4},
                     adversary={"direction": "record"},
                     publisher={"policies": ["basic"], "solver": "iceberg", "search": "anytime", "seconds": budget},
                 )
             )
-            found = policy_named("basic").choose(study, study.truth, 0)
+            found = cast("TablesChoice", policy_named("basic").choose(study, study.truth, 0))
             print(f"{rows:,} {kind}: gap {found.gap:.3f}, likely {found.likely_gap:.3f} from {found.drawn} records")
 
 

@@ -332,15 +332,7 @@ class BestOfUnit(SolvedPolicy):
                 best_case = dot(played.benefit, study.weights)
                 gap = dot(bounded.gap, study.weights) / best_case if best_case > 0 else 0.0
                 likely = min(bounded.likely_gap / best_case, gap) if bounded.drawn and best_case > 0 else np.nan
-                return TablesChoice(
-                    bounded.strategies,
-                    bounded.solver,
-                    bounded.evaluated,
-                    bounded.exact,
-                    gap=gap,
-                    likely_gap=likely,
-                    drawn=bounded.drawn,
-                )
+                return TablesChoice(**{**vars(bounded), "gap": gap, "likely_gap": likely})
             return _EXACT[publisher.solver](played, self.constraint(study), report)
         whole = self.whole_game(study, game)
         solution, listed = search_nodes(study, whole)
