@@ -138,7 +138,12 @@ IDENTIFIERS = delimited(_WORDS["identifiers"])
 
 
 def why_identifying(
-    name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None, *, unique: bool = True
+    name: str,
+    column: pd.Series[str],
+    persons: NDArray[np.generic] | None = None,
+    *,
+    unique: bool = True,
+    represented: NDArray[np.int64] | None = None,
 ) -> str:
     """Return the reason why a column identifies most people; "" if it does not.
 
@@ -158,6 +163,8 @@ def why_identifying(
         Person of each record; default: each record is another person.
     unique : bool
         Whether reasons other than a name or format of direct identifiers count, such as unique values of most people.
+    represented : ndarray of int64, shape (n_people,), optional
+        Number of people with equal rows whom each person represents, in the order of their first records; default: 1.
 
     Examples
     --------
@@ -171,8 +178,9 @@ def why_identifying(
     # Count each value once per person.
     n_rows = max(len(text), 1)
     value, holder = np.divmod(np.unique(codes.astype(np.int64) * n_rows + person[present]), n_rows)
-    holders = np.bincount(value, minlength=len(values))
-    alone, people = np.unique(holder[holders[value] == 1]), len(np.unique(holder))
+    of_person = np.ones(int(person.max(initial=-1)) + 1, np.int64) if represented is None else represented
+    holders = np.bincount(value, of_person[holder], len(values)).astype(np.int64)
+    alone, people = np.unique(holder[holders[value] == 1]), int(of_person[np.unique(holder)].sum())
     return why_values_identify(name, list(values), holders.tolist(), people, len(alone), unique=unique)
 
 

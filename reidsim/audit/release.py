@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -236,6 +236,8 @@ class ReleaseAudit:
         minimum over the person's shared rows, or over all rows of the person if none is shared.
     is_shared : ndarray of bool, shape (n_people,)
         Whether at least one row of the person is shared.
+    represented : ndarray of int64, shape (n_people,)
+        Number of people with equal rows whom each person represents.
     people_of_row : ndarray of int64, shape (n_shared,)
         Group size of each shared row: number of people in the release whose true values fit the row.
     misfits : int
@@ -249,6 +251,7 @@ class ReleaseAudit:
     fits: scipy.sparse.csr_array
     rows_of_person: Counts
     is_shared: NDArray[np.bool_]
+    represented: Counts
     people_of_row: Counts
     misfits: int
     class_sizes: Counts
@@ -256,7 +259,7 @@ class ReleaseAudit:
     @property
     def people(self) -> int:
         """Number of people with true values, including people without a shared row."""
-        return len(self.rows_of_person)
+        return int(self.represented.sum())
 
     @property
     def risk_of_row(self) -> float:
@@ -285,7 +288,8 @@ class ReleaseAudit:
             Promised probability of re-identification of each person.
         """
         found = self.is_shared & (self.rows_of_person > 0)
-        return int((found & (1 / np.maximum(self.rows_of_person, 1) > promised * (1 + 1e-9))).sum())
+        easier = found & (1 / np.maximum(self.rows_of_person, 1) > promised * (1 + 1e-9))
+        return int(self.represented[easier].sum())
 
 
 class TrueRecords:
@@ -299,6 +303,8 @@ class TrueRecords:
         Person of each record; default: each record is another person.
     hierarchies : mapping of str to sequence of sequence of str, optional
         Rows of the hierarchy of each column that has one, by column name: the value, then its labels.
+    represented : ndarray of int64, shape (n_people,), optional
+        Number of people with equal rows whom each person represents, in the order of their first records; default: 1.
     """
 
     def __init__(
@@ -306,6 +312,7 @@ class TrueRecords:
         truth: pd.DataFrame,
         persons: NDArray[np.generic] | None = None,
         hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
+        represented: Counts | None = None,
     ) -> None:
         self._person = (
             np.arange(len(truth)) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
@@ -317,9 +324,11 @@ class TrueRecords:
             self._readers[name] = ColumnReader(list(values), (hierarchies or {}).get(name, ()))
         # First record of each distinct combination of true values (cell), and the cell of each record.
         self._first, self._cell = distinct_rows(self._values, len(truth))
-        self._people = RowSets.from_rows(self._cell, numbered(self._person)[1])[0]
+        n_people = int(self._person.max(initial=-1)) + 1
+        self._represented = np.ones(n_people, np.int64) if represented is None else represented
+        self._people = row_sets(self._cell, self._person, self._represented)
 
-    def audit(self, released: pd.DataFrame, own: NDArray[np.intp]) -> ReleaseAudit:
+    def audit(self, released: pd.DataFrame, own: NDArray[np.intp], times: Counts | None = None) -> ReleaseAudit:
         """Return the audit of a release that was read from its file.
 
         It has group sizes, class sizes, and the number of rows that do not fit their record.
@@ -331,20 +340,24 @@ class TrueRecords:
             the notation of cells.
         own : ndarray of int, shape (n_shared,)
             Record of each shared row: its row in `truth`, from 0.
+        times : ndarray of int64, shape (n_shared,), optional
+            Number of rows of the release that are equal to each shared row, with equal records; 1 by default.
         """
         cell, (form, fits) = self._cell, self._match(released)
         person, owner = self._person, self._person[own]
-        shared_person = np.zeros(int(person.max(initial=-1)) + 1, dtype=np.bool_)
+        shared_person = np.zeros(len(self._represented), dtype=np.bool_)
         shared_person[owner] = True
         counts = ~shared_person[person]
         counts[own] = True
         rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
-        rows = RowSets.from_rows(form, numbered(owner)[1])[0]
+        rows = row_sets(form, owner, self._represented)
         np.minimum.at(rows_of_person, person[counts], people_in(fits, rows)[cell[counts]])
         people_of_row = people_in(fits.T.tocsr(), self._people)[form]
-        misfits = len(own) - int(fits[cell[own], form].sum())
+        times = np.ones(len(own), np.int64) if times is None else times
+        misfits = int(times.sum()) - int((fits[cell[own], form] * times).sum())
         sizes = added_up(rows.people[rows.owner], rows.cells, fits.shape[1])
-        return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, people_of_row, misfits, sizes)
+        represented = self._represented
+        return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, represented, people_of_row, misfits, sizes)
 
     def _match(self, released: pd.DataFrame) -> tuple[Positions, scipy.sparse.csr_array]:
         """Return the form of each released row, and whether the values of each cell fit each form."""
@@ -405,6 +418,21 @@ def fitting_forms(
     return scipy.sparse.csr_array((np.ones(places.shape[1], dtype=np.bool_), tuple(places)), shape=shape)
 
 
+def row_sets(group: NDArray[np.intp], person: Counts, represented: Counts) -> RowSets:
+    """Return the `RowSets` of the rows of people.
+
+    Parameters
+    ----------
+    group, person : ndarray of int, shape (n_rows,)
+        Group and person of each row.
+    represented : ndarray of int64, shape (n_people,)
+        Number of people whom each person represents.
+    """
+    distinct, number = numbered(person)
+    sets, set_of_person = RowSets.from_rows(group, number)
+    return replace(sets, people=added_up(represented[distinct], set_of_person, sets.n_sets))
+
+
 def people_in(fits: scipy.sparse.csr_array, people: RowSets) -> NDArray[Any]:
     """Return the number of distinct people with a row in the groups that each row of `fits` marks, shape (n_rows,).
 
@@ -434,6 +462,7 @@ def values_of_groups(
     code: Counts,
     levels: Counts,
     overall: NDArray[np.float64],
+    represented: Counts,
 ) -> GroupValues:
     """Return the values of a sensitive column in the groups that each row of `fits` marks.
 
@@ -447,10 +476,12 @@ def values_of_groups(
         Group, person and value of each record.
     levels, overall : ndarray
         See `GroupValues.from_counts`.
+    represented : ndarray of int64, shape (n_people,)
+        See `row_sets`.
     """
     n_values = levels.shape[1]
     pairs, pair = np.unique(group * n_values + code, return_inverse=True)
-    sets, _ = RowSets.from_rows(pair, np.unique(person, return_inverse=True)[1])
+    sets = row_sets(pair, person, represented)
     # A set is split by value, so that a person counts once for each value.
     parts, part = np.unique(sets.owner * n_values + pairs[sets.cells] % n_values, return_inverse=True)
     marks = np.ones(len(part), dtype=np.bool_)
@@ -460,7 +491,7 @@ def values_of_groups(
     place = np.arange(len(parts)), parts % n_values
     people = scipy.sparse.csr_array((sets.people[parts // n_values], place), shape=(len(parts), n_values))
     found = scipy.sparse.vstack([part @ part_of_group @ people for part in _parts(fits)]).tocoo()
-    of_row = people_in(fits, RowSets.from_rows(group, numbered(person)[1])[0])
+    of_row = people_in(fits, row_sets(group, person, represented))
     row, value = found.row.astype(np.int64), found.col.astype(np.int64)
     return GroupValues.from_counts(row, value, found.data, of_row, overall, levels)
 
@@ -498,7 +529,7 @@ def _one_in(counts: Counts) -> float:
     return float(np.max(1 / counts[counts > 0], initial=0.0))
 
 
-def diversity(name: str, column: pd.Series[str], classes: Counts) -> dict[str, Any]:
+def diversity(name: str, column: pd.Series[str], classes: Counts, times: Counts | None = None) -> dict[str, Any]:
     """Return l-diversity and t-closeness of a column in the worst equivalence class.
 
     A missing cell counts as a value, "".
@@ -511,6 +542,8 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> dict[str, A
         One value per shared row.
     classes : ndarray of int64, shape (n_rows,)
         Class of each row, numbered from 0.
+    times : ndarray of int64, shape (n_rows,), optional
+        Number of shared rows that are equal to each row; 1 by default.
 
     Returns
     -------
@@ -529,10 +562,12 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> dict[str, A
         # The empty value comes before all numbers.
         numbers = np.array([_as_number(value) if value else -np.inf for value in values], dtype=np.float64)
         codes = np.argsort(np.argsort(numbers, kind="stable"))[codes]
-    sizes = np.bincount(classes)
-    overall = np.bincount(codes, minlength=len(values)) / len(codes)
+    times = np.ones(len(codes), np.int64) if times is None else times
+    sizes = np.bincount(classes, times)
+    overall = np.bincount(codes, times, len(values)) / times.sum()
     # One entry for each combination of class and value that occurs, sorted by class and value.
-    pairs, counts = np.unique(classes * len(values) + codes, return_counts=True)
+    pairs, pair = np.unique(classes * len(values) + codes, return_inverse=True)
+    counts = np.bincount(pair, times)
     of_class, value = np.divmod(pairs, len(values))
     share, present = counts / sizes[of_class], sizes > 0
     entropy = np.exp(np.bincount(of_class, -share * np.log(share)))

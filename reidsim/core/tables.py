@@ -44,6 +44,7 @@ from reidsim.core.files import (
     STATA,
     TYPED_ENDINGS,
     free_memory,
+    is_parquet_folder,
     require_memory,
     require_no_device,
     require_workbook_fits,
@@ -139,11 +140,11 @@ def read_coded_table(
         raise InputError("only a workbook has sheets", source=path, where="sheet", found=sheet)
     if path.suffix.lower() in TYPED_ENDINGS:
         return text_table(read_typed_file(path, sheet=sheet), str(path), trim=trim)
-    names, batches = _batches(
+    names, batches = table_batches(
         path, delimiter, encoding, header=header, comment=comment, columns=columns, progress=progress
     )
     if columns is not None and path.suffix == ".parquet":
-        names = _existing(columns, names)
+        names = existing(columns, names)
     cells_of = [_CodedColumn() for _ in names]
     free, rows = free_memory(), 0
     for batch in batches:
@@ -162,11 +163,12 @@ def read_coded_table(
     return pd.DataFrame(dict(zip(names if header else range(len(names)), found, strict=True)), copy=False)
 
 
-# Returns the results of a function of a path and the place of a file in it, for all places below a number.
-OverFiles = Callable[[Callable[[Path, int], Any], Path, int], Iterable[Any]]
+# Returns the results of a function of a path and the place of a file in it, for all places below a number; takes the
+# function, the path, the number, and the paths of other files that the function reads.
+OverFiles = Callable[..., Iterable[Any]]
 
 
-def in_turn(read: Callable[[Path, int], Any], path: Path, n_files: int) -> Iterator[Any]:
+def in_turn(read: Callable[[Path, int], Any], path: Path, n_files: int, *others: Path) -> Iterator[Any]:
     """Read the files of a folder one after the other; see `OverFiles`."""
     return (read(path, place) for place in range(n_files))
 
@@ -206,14 +208,10 @@ def read_distinct_rows(
     InputError
         As `read_coded_table`.
     """
-    n_files = 1
-    if path.suffix == ".parquet":
-        with reading_parquet(path):
-            n_files = len(_parquet(path).files)
     read = partial(_rows_of_file, columns=columns, delimiter=delimiter, encoding=encoding)
-    files = [*over_files(read, path, n_files)]
+    files = [*over_files(read, path, len(first_rows(path)))]
     _require_rows(path, sum(each.distinct.n_rows for each in files))
-    merged = _CodedRows(path, [*files[0].columns]).add(each.batch() for each in files)
+    merged = CodedRows(path, [*files[0].columns]).add(each.batch() for each in files)
     of_files, rows, met = np.concatenate(merged.numbers), 0, 0
     parts, first = list[tuple[Numbers, Numbers]](), list[NDArray[np.int64]]()
     for each in files:
@@ -227,13 +225,22 @@ def read_distinct_rows(
 
 def _rows_of_file(
     path: Path, place: int, *, columns: Collection[str], delimiter: str, encoding: str | None
-) -> _CodedRows:
+) -> CodedRows:
     """Return the rows of a file, or of a file of a folder by its place; see `read_distinct_rows`."""
-    names, batches = _batches(path, delimiter, encoding, columns=columns, place=place)
-    return _CodedRows(path, _existing(columns, names)).add(batches)
+    names, batches = table_batches(path, delimiter, encoding, columns=columns, place=place)
+    return CodedRows(path, existing(columns, names)).add(batches)
 
 
-def _existing(columns: Collection[str], names: list[str]) -> list[str]:
+def first_rows(path: Path) -> list[int]:
+    """Return the number of rows before each file of a folder of Parquet files; [0] for a single file."""
+    if not is_parquet_folder(path):
+        return [0]
+    with reading_parquet(path):
+        rows = [file.count_rows() for file in _parquet(path).get_fragments()]
+    return [sum(rows[:place]) for place in range(len(rows))]
+
+
+def existing(columns: Collection[str], names: list[str]) -> list[str]:
     """Return the names of some columns in the order of the file; all names if a column does not exist."""
     return [name for name in names if name in columns] if set(columns) <= set(names) else names
 
@@ -274,6 +281,7 @@ def read_counted_table(
     delimiter: str = ",",
     encoding: str | None = None,
     sheet: str | None = None,
+    columns: Collection[str] | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> CountedTable:
     """Read the distinct rows of a file, and how often each occurs; for the parameters, see `read_coded_table`.
@@ -287,16 +295,17 @@ def read_counted_table(
     """
     if sheet is not None or path.suffix.lower() in TYPED_ENDINGS:
         return CountedTable.of(read_coded_table(path, sheet=sheet))
-    names, batches = _batches(path, delimiter, encoding, progress=progress)
-    rows, columns, free = RowCounts(len(names)), {name: _CodedColumn() for name in names}, free_memory()
-    for parts in _coded_parts(path, columns, batches, rows):
+    names, batches = table_batches(path, delimiter, encoding, columns=columns, progress=progress)
+    own = {name: _CodedColumn() for name in (names if columns is None else existing(columns, names))}
+    rows, free = RowCounts(len(own)), free_memory()
+    for parts in _coded_parts(path, own, batches, rows):
         rows.add(parts)
         require_memory(_COPIES * rows.nbytes, "too large for memory", source=path, free=free)
     _require_rows(path, rows.n_rows)
-    return CountedTable(_text_frame(path, columns, rows.columns).set_axis(rows.first), rows.counts)
+    return CountedTable(_text_frame(path, own, rows.columns).set_axis(rows.first), rows.counts)
 
 
-def _batches(
+def table_batches(
     path: Path,
     delimiter: str,
     encoding: str | None,
@@ -335,16 +344,18 @@ def _coded_parts(
             waiting = 0
 
 
-def _text_frame(path: Path, columns: dict[str, _CodedColumn], codes: list[list[Numbers]]) -> pd.DataFrame:
+def _text_frame(
+    path: Path, columns: dict[str, _CodedColumn], codes: list[list[Numbers]], *, trim: bool = True
+) -> pd.DataFrame:
     """Return rows as text, given the codes of each column in parts, which are removed."""
     values = {}
     for (name, column), own in zip(columns.items(), codes, strict=True):
         with _as_text(path, name, column.type):
-            values[name] = column.values(own, trim=True)
+            values[name] = column.values(own, trim=trim)
     return pd.DataFrame(values, copy=False)
 
 
-class _CodedRows:
+class CodedRows:
     """Rows of some columns of a file, as numbers of distinct rows of codes.
 
     Attributes
@@ -364,7 +375,7 @@ class _CodedRows:
         free = free_memory()
         for parts in _coded_parts(self._path, self.columns, batches, self.distinct):
             self.numbers.append(kept(self.distinct.number(parts), len(self.distinct)))
-            held = sum(part.nbytes for part in self.numbers)
+            held = sum(part.nbytes for part in (*self.numbers, *self.distinct.columns, self.distinct.first))
             require_memory(_COPIES * held, "too large for memory", source=self._path, free=free)
         return self
 
@@ -376,9 +387,11 @@ class _CodedRows:
         ]
         return pa.RecordBatch.from_arrays(cells, names=[*self.columns])
 
-    def frame(self) -> pd.DataFrame:
-        """Return the distinct rows as text."""
-        return _text_frame(self._path, self.columns, [[codes] for codes in self.distinct.columns])
+    def frame(self, names: Collection[str] | None = None, *, trim: bool = True) -> pd.DataFrame:
+        """Return some columns of the distinct rows as text; by default, all columns."""
+        codes = dict(zip(self.columns, self.distinct.columns, strict=True))
+        columns = {name: self.columns[name] for name in (self.columns if names is None else names)}
+        return _text_frame(self._path, columns, [[codes[name]] for name in columns], trim=trim)
 
 
 def _require_rows(path: Path, rows: int) -> None:
@@ -643,7 +656,7 @@ def _parquet_batches(
     with reading_parquet(path):
         table = _parquet(path)
     names = table.schema.names
-    chosen = names if columns is None else _existing(columns, names)
+    chosen = names if columns is None else existing(columns, names)
 
     def batches() -> Iterator[pa.RecordBatch]:
         files = [*table.get_fragments()]

@@ -591,14 +591,18 @@ class GroupValues:
         return cls(np.bincount(group, minlength=len(people)), largest, distance)
 
 
-def share_of_values(codes: Integers, person: NDArray[np.integer[Any]], n_values: int) -> Floats:
+def share_of_values(
+    codes: Integers, person: NDArray[np.integer[Any]], n_values: int, represented: Integers | None = None
+) -> Floats:
     """Return the share of each value in a table, (n_values,).
 
     A person counts once for each of its different values. `codes` are the values of the records, as numbers from 0,
     and `person` is the number of each record's person, both of shape (n_records,). All shares are 0 without records.
+    `represented` has the number of people whom each person represents, shape (n_people,); 1 by default.
     """
-    values = np.unique(person * n_values + codes) % n_values
-    return np.bincount(values, minlength=n_values) / max(len(values), 1)
+    persons, values = np.divmod(np.unique(person * n_values + codes), n_values)
+    counts = np.bincount(values, None if represented is None else represented[persons], n_values)
+    return counts / max(counts.sum(), 1)
 
 
 def _distance(

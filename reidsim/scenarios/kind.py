@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic.json_schema import models_json_schema
 
@@ -30,7 +31,7 @@ from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError, refuse_rows
 from reidsim.core.files import read_toml
 from reidsim.core.numerics import random_stream
-from reidsim.core.tables import read_table, require_columns
+from reidsim.core.tables import existing, read_table, require_columns
 from reidsim.core.validation import with_texts
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
@@ -455,6 +456,8 @@ class SharedColumns:
         quasi-identifiers. Success probabilities counted in the shared file must then not exceed them.
     identifies : bool
         Whether success means naming the person of a record; False if an inferred sensitive value counts as success.
+    sensitive : tuple of str
+        Columns whose values the scenario protects from inference.
     """
 
     column_of: Mapping[str, str]
@@ -465,6 +468,7 @@ class SharedColumns:
     person: str | tuple[str, ...] | None = None
     counts_release: bool = True
     identifies: bool = True
+    sensitive: tuple[str, ...] = ()
 
 
 class LimitedColumns(NamedTuple):
@@ -1110,6 +1114,27 @@ class Kind(ABC):
             If the file cannot be read.
         """
         return read_table(path, trim=False)
+
+    def read_batches(
+        self, scenario: Any, path: Path, columns: Collection[str], place: int | None = None
+    ) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+        """Return the column names of the shared file `path`, and some of its columns in batches, with values unchanged.
+
+        By default, `read_records` reads them at once.
+
+        Parameters
+        ----------
+        scenario : ScenarioHead
+        path : Path
+        columns : collection of str
+            Columns of the batches; all columns if one of them does not exist.
+        place : int, optional
+            File of a folder of Parquet files; by default, all files.
+        """
+        frame = self.read_records(scenario, path)
+        names = list(map(str, frame.columns))
+        chosen = frame[existing(columns, names)]
+        return names, iter(pa.Table.from_pandas(chosen, preserve_index=False).to_batches())
 
     def true_values(self, scenario: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         """Return the true quasi-identifiers of a file's records, one column per attribute.

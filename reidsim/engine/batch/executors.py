@@ -441,7 +441,7 @@ class DaskExecutor:
                 with contextlib.suppress(Exception):
                     client.cancel([*running], force=True)
 
-    def over_files(self, read: Callable[[Path, int], Any], path: Path, n_files: int) -> Iterator[Any]:
+    def over_files(self, read: Callable[[Path, int], Any], path: Path, n_files: int, *others: Path) -> Iterator[Any]:
         """Yield the results of a function for each file of a folder; see `reidsim.core.tables.OverFiles`.
 
         Raises
@@ -451,7 +451,7 @@ class DaskExecutor:
         """
         with self._connected() as client:
             _cores(client)
-            sent = _sent(client, functools.partial(read, path.absolute()), [path.absolute()])
+            sent = _sent(client, functools.partial(read, path.absolute()), [path.absolute(), *others])
             futures = [client.submit(_read, sent, place, pure=False) for place in range(n_files)]
             for place in range(n_files):
                 found = _result(futures[place])

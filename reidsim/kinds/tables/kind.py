@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from reidsim.adversaries.linkers import LatticeAttackLinker
@@ -20,6 +21,7 @@ from reidsim.agents.profile import Setting
 from reidsim.core.errors import listed, refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.rows import occurrences
+from reidsim.core.tables import table_batches
 from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.composite import parts_of
 from reidsim.games.directions.best_replies import DirectedLinker
@@ -501,6 +503,7 @@ class TablesKind(Kind):
             hierarchies={name: hierarchy for name, hierarchy in hierarchies.items() if isinstance(hierarchy, Table)},
             stars=frozenset(name for name, attribute in attributes.items() if SUPPRESSED in attribute.values),
             person=release.person,
+            sensitive=key_columns(scenario.publisher.sensitive),
             identifies=all(each.gains_from == "identity" for each in every),
             counts_release=all(
                 each.risk == "prosecutor" and (each.knowledge, each.stages, each.sequential.registry) == (None,) * 3
@@ -558,6 +561,15 @@ class TablesKind(Kind):
     def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
         """Return all columns of a file of records as text, with unchanged values."""
         return read_records(scenario.release, path, trim=False)
+
+    def read_batches(
+        self, scenario: TablesScenario, path: Path, columns: Collection[str], place: int | None = None
+    ) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+        """Return the column names of a file of records, and some of its columns in batches; see `Kind.read_batches`."""
+        section = scenario.release
+        if not section.is_read_in_batches(path):
+            return super().read_batches(scenario, path, columns, place)
+        return table_batches(path, section.delimiter, section.encoding, columns=columns, place=place)
 
     def true_values(self, scenario: TablesScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         """Return the quasi-identifiers of a file's records, as category labels.

@@ -325,6 +325,10 @@ class ReleaseSection(Section):
     person: PersonKey | None = None
     household: Text | None = None
 
+    def is_read_in_batches(self, path: Path) -> bool:
+        """Return whether the rows of a file of records are read in batches, not at once."""
+        return self.format == "csv" and self.header and path.suffix.lower() not in TYPED_ENDINGS
+
 
 class AttributeSection(GeneralizedSection):
     """Source and hierarchy of a quasi-identifier.
@@ -882,11 +886,10 @@ class TablesScenario(ScenarioHead):
         A file of records is then read as its distinct records.
         """
         section, draws = self.release, any(each.draw or each.top_code is not None for each in self.attributes.values())
+        in_batches = section.path is not None and section.is_read_in_batches(Path(section.path))
         of_records = (section.person, section.household, section.weight, section.sampling_fraction, self.releases)
         others = draws or self.has_price_columns or self.utility is not None or self.publisher.sensitive is not None
-        is_read_in_batches = section.path is not None and section.format == "csv" and section.header
-        typed = is_read_in_batches and Path(str(section.path)).suffix.lower() in TYPED_ENDINGS
-        return is_read_in_batches and not typed and not others and all(each is None for each in of_records)
+        return in_batches and not others and all(each is None for each in of_records)
 
     @property
     def lists(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from reidsim.adversaries.response import planners
 from reidsim.core.errors import InputError, locating, reading
 from reidsim.core.files import BUNDLED, bundled_folder, bundled_names, read_text, require_parquet_fits
-from reidsim.core.tables import reading_parquet
+from reidsim.core.tables import CountedTable, read_counted_table, reading_parquet, require_columns
 from reidsim.core.validation import Section, inline_toml, section_classes, validated
 from reidsim.core.wording import Code, Measure, measures_among
 from reidsim.drafts.draft import OF_PAPER
@@ -177,8 +177,8 @@ class StoredRun:
         return self.table("records")
 
     @cached_property
-    def record_keys(self) -> pd.DataFrame:
-        """The columns policy, point and replication of the table of records, as far as it has them.
+    def record_keys(self) -> CountedTable:
+        """Distinct rows of policy, point and replication in the table of records, as far as it has these columns.
 
         Raises
         ------
@@ -187,10 +187,11 @@ class StoredRun:
         """
         path, keys = self.tables.get("records"), ("policy", "point", "replication")
         if not isinstance(path, Path):
-            return self.records[[name for name in keys if name in self.records]]
+            return CountedTable.of(self.records[[name for name in keys if name in self.records]])
         with reading_parquet(path):
             names = parquet.read_schema(path.absolute()).names
-        return self._read(path, columns=[name for name in keys if name in names])
+        require_columns(names, ["policy"], path)
+        return read_counted_table(path, columns=[name for name in keys if name in names])
 
     def records_of(self, policy: str) -> pd.DataFrame:
         """Return the rows of the table of records for a policy, with an index from 0; other rows are not read.
@@ -200,10 +201,11 @@ class StoredRun:
         InputError
             As `records`.
         """
-        path, own = self.tables.get("records"), self.record_keys["policy"] == policy
+        path = self.tables.get("records")
         if not isinstance(path, Path):
-            return self.records[own].reset_index(drop=True)
-        return self._read(path, part=own.mean(), filters=[("policy", "==", policy)])
+            return self.records[self.records["policy"] == policy].reset_index(drop=True)
+        part = self.record_keys.rows_by_value("policy").get(policy, 0) / max(len(self.record_keys), 1)
+        return self._read(path, part=part, filters=[("policy", "==", policy)])
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of the run by its name, such as ``"runs"``.

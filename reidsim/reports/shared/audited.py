@@ -20,6 +20,7 @@ from reidsim.core.tables import coded
 from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
 from reidsim.linkage.people import share_of_values
+from reidsim.populations.population import added_up
 from reidsim.reports.shared.records import SharedRecords, classes_of, singled_out
 from reidsim.reports.writer import lines_of, odds
 from reidsim.scenarios.kind import kind_of_content
@@ -250,15 +251,13 @@ class Release:
             )
 
 
-def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
+def read_back(shared: SharedRecords) -> Release:
     """Return the released rows of a policy with their risk and audit.
 
     Parameters
     ----------
     shared : SharedRecords
         Records that the policy releases, with their true values.
-    table : DataFrame
-        Columns of the released file, or `shared.table` if no file was written.
 
     Raises
     ------
@@ -266,53 +265,48 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
         If the rows would not protect the column that the policy promises to protect, or kept columns single out too
         many people.
     """
-    audited, classes = _audit_of(shared, table), classes_of(table, list(shared.quasi_identifiers))
+    table, times, represented = shared.table, shared.times, shared.source.represented
+    audited, classes = _audit_of(shared), classes_of(table, list(shared.quasi_identifiers))
     # Counterfeits have no person, but a reader of the file counts their values.
     audit, real = _audit_facts(shared, audited), shared.is_real
     if shared.is_perturbed:
-        quasi = list(shared.quasi_identifiers)
-        changed = (table[quasi].astype("str") != shared.table[quasi].astype("str")).any(axis=1)
-        audit |= {"perturbed_rows": audited.misfits, "rows_that_do_not_fit_their_record": int(changed.sum())}
-    audit["kept"] = [diversity(name, table[name], classes) for name in shared.kept_columns]
-    protected = {
-        "sensitive": _sensitive_facts(shared, table, classes),
-        "inference": _inference_facts(shared, table, audited),
-    }
+        # The written file has the labels of the run.
+        audit |= {"perturbed_rows": audited.misfits, "rows_that_do_not_fit_their_record": 0}
+    audit["kept"] = [diversity(name, table[name], classes, times) for name in shared.kept_columns]
+    protected = {"sensitive": _sensitive_facts(shared, classes), "inference": _inference_facts(shared, audited)}
     audit |= {name: facts for name, facts in protected.items() if facts}
     kept, person = table.loc[real, shared.kept_columns], shared.source.persons[shared.own[real]]
     most = shared.kept.max_singled_out
-    audit["singled_out"] = singled_out(classes[real], kept, person, shared.declared, most)
-    return Release(shared, _file_risk(shared, table, audited), audit, audited.people_of_row)
+    audit["singled_out"] = singled_out(classes[real], kept, person, shared.declared, most, represented)
+    return Release(shared, _file_risk(shared, audited), audit, audited.people_of_row)
 
 
-def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] = ()) -> ReleaseAudit:
-    """Audit a table of released records after it was read back.
+def _audit_of(shared: SharedRecords, known: Sequence[str] = ()) -> ReleaseAudit:
+    """Audit released records.
 
     Parameters
     ----------
     shared : SharedRecords
         Records of the file, with their true values.
-    written : DataFrame
-        Columns of the file, as read back.
     known : sequence of str
         Kept columns that the adversary knows in addition to the quasi-identifiers.
     """
     source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
-    released, truth = written.loc[real, list(quasi)].rename(columns=quasi), source.truth
+    released, truth = shared.table.loc[real, list(quasi)].rename(columns=quasi), source.truth
     for number, name in enumerate(known):
         # Kept values are released unchanged. Codes in their place cannot be read as intervals or sets.
-        (codes, values), (found, texts) = coded(source.frame[name]), coded(written.loc[real, name])
+        (codes, values), (found, texts) = coded(source.frame[name]), coded(shared.table.loc[real, name])
         labels, column = pd.Index([f"v{code}" for code in range(len(values))]), f"kept {number}"
         released[column] = pd.Categorical.from_codes(values.get_indexer(texts)[found], labels)
         truth = truth.assign(**{column: pd.Categorical.from_codes(codes, labels)})
-    people = TrueRecords(truth, source.persons, source.hierarchies) if known else source.people
-    return people.audit(released, shared.own[real])
+    people = TrueRecords(truth, source.persons, source.hierarchies, source.represented) if known else source.people
+    return people.audit(released, shared.own[real], shared.times[real])
 
 
-def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> FileRisk:
+def _file_risk(shared: SharedRecords, audit: ReleaseAudit) -> FileRisk:
     """Return the highest probability of re-identification in a file.
 
-    The file was read back. If the scenario's adversary knows who is in the file and all quasi-identifiers, risks are
+    If the scenario's adversary knows who is in the file and all quasi-identifiers, risks are
     counted in the file; the adversary is assumed to know also every kept column that is not declared unknown to
     outsiders. The risk of a record is at least the highest success probability in the game, if the game counts
     re-identifications.
@@ -325,8 +319,6 @@ def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit
     ----------
     shared : SharedRecords
         Records of the file, with their true values.
-    written : DataFrame
-        Columns of the file, as read back.
     audit : ReleaseAudit
         Audit of the file, without kept columns.
     """
@@ -336,12 +328,12 @@ def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit
         return FileRisk(shared.forms.highest_risk, shared.forms.highest_risk, RISK_OF_GAME)
     known = [name for name in shared.kept_columns if name not in shared.declared]
     if known:
-        audit = _audit_of(shared, written, known)
+        audit = _audit_of(shared, known)
     promised = shared.forms.highest_risk if shared.source.columns.identifies else 0.0
     return FileRisk(max(audit.risk_of_row, promised), audit.risk_of_person, RISK_OF_FILE, tuple(known))
 
 
-def _sensitive_facts(shared: SharedRecords, written: pd.DataFrame, classes: NDArray[np.int64]) -> dict[str, Any]:
+def _sensitive_facts(shared: SharedRecords, classes: NDArray[np.int64]) -> dict[str, Any]:
     """Return the diversity of the protected column over all classes, as plain data.
 
     Entries: name of the column, `m` (see `SensitiveColumn`), the fewest distinct values of a class, and the largest
@@ -354,9 +346,9 @@ def _sensitive_facts(shared: SharedRecords, written: pd.DataFrame, classes: NDAr
         If a class has too few distinct values, or one value in too many of its rows.
     """
     sensitive = shared.sensitive
-    if sensitive is None or not len(written):
+    if sensitive is None or not len(shared.table):
         return {}
-    values = pd.DataFrame({"of": classes, "value": written[sensitive.name].str.strip()})
+    values = pd.DataFrame({"of": classes, "value": shared.table[sensitive.name].str.strip()})
     counts = values.groupby(["of", "value"], observed=True).size().groupby("of", observed=True)
     different, share = counts.size().to_numpy(), (counts.max() / counts.sum()).to_numpy()
     wrong = (different < sensitive.m) | (share * sensitive.m > 1 + 1e-12)
@@ -386,21 +378,22 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
     sensitive value counts as success; and for perturbed values. A perturbed row fits its record if it has the labels of
     the run; ``perturbed_rows`` is the number of rows that exclude the true values.
     """
-    shown = audit.rows_of_person[audit.is_shared]
+    shown, shown_people = audit.rows_of_person[audit.is_shared], audit.represented[audit.is_shared]
     exposed = None
     if shared.source.columns.counts_release and shared.source.columns.identifies and not shared.is_perturbed:
-        promised = np.zeros(audit.people)
+        promised = np.zeros(len(audit.represented))
         np.maximum.at(promised, shared.source.persons, shared.forms.success)
         exposed = audit.easier_than(promised)
-    numbers, people = np.unique(audit.rows_of_person, return_counts=True)
+    numbers, number = np.unique(audit.rows_of_person, return_inverse=True)
+    people = added_up(audit.represented, number, len(numbers))
     return {
         "definition": DEFINITION,
         "people": audit.people,
-        "people_shared": int(audit.is_shared.sum()),
+        "people_shared": int(shown_people.sum()),
         "fewest_people_of_a_row": int(audit.people_of_row.min()) if len(audit.people_of_row) else None,
         "fewest_rows_of_a_person": int(shown.min()) if len(shown) else None,
         "people_by_fitting_rows": dict(zip(map(str, numbers.tolist()), people.tolist(), strict=True)),
-        "people_who_fit_one_alone": int((shown == 1).sum()),
+        "people_who_fit_one_alone": int(shown_people[shown == 1].sum()),
         "people_more_exposed_than_promised": exposed,
         "smallest_class": int(audit.class_sizes.min()) if len(audit.class_sizes) else None,
         "rows_that_do_not_fit_their_record": audit.misfits,
@@ -428,7 +421,7 @@ def by_fitting_rows(facts: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}: {count:,.0f}" for name, count in zip(_CLASSES, counts, strict=True) if count)
 
 
-def _inference_facts(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> list[dict[str, Any]]:
+def _inference_facts(shared: SharedRecords, audit: ReleaseAudit) -> list[dict[str, Any]]:
     """Return how well a released file allows inference of each sensitive column.
 
     The result is a list with one dict per sensitive column of the file. It is empty if the scenario sets no limits, or
@@ -439,6 +432,7 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, audit: Releas
     from the distribution of values in all source records. It also has the number of rows, and of people, whose group
     violates at least one limit.
     """
+    written, represented = shared.table, shared.source.represented
     if shared.source.limited is None or not len(written):
         return []
     attributes, limits = shared.source.limited
@@ -452,11 +446,11 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, audit: Releas
         # Written values come from source records, so each value has a code.
         codes = written.loc[real, attribute.name].str.strip().map(number).to_numpy(dtype=np.int64)
         persons, levels = shared.source.persons, attribute.levels
-        overall = share_of_values(attribute.codes, persons, levels.shape[1])
+        overall = share_of_values(attribute.codes, persons, levels.shape[1], represented)
         owners = persons[shared.own[real]]
         groups = [
-            (values_of_groups(fits.T.tocsr(), cell, persons, attribute.codes, levels, overall), form),
-            (values_of_groups(fits, form, owners, codes, levels, overall), cell[shared.own[real]]),
+            (values_of_groups(fits.T.tocsr(), cell, persons, attribute.codes, levels, overall, represented), form),
+            (values_of_groups(fits, form, owners, codes, levels, overall, represented), cell[shared.own[real]]),
         ]
         beyond_of_row, beyond_of_person = (~limits.hold(values)[place] for values, place in groups)
         found.append(
@@ -467,8 +461,8 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, audit: Releas
                 "fewest_values": min(int(values.distinct[place].min()) for values, place in groups),
                 "largest_share": max(float(values.largest_share[place].max()) for values, place in groups),
                 "largest_distance": max(float(values.distance()[place].max()) for values, place in groups),
-                "rows_beyond": int(beyond_of_row.sum()),
-                "people_beyond": len(np.unique(owners[beyond_of_person])),
+                "rows_beyond": int(shared.times[real][beyond_of_row].sum()),
+                "people_beyond": int(represented[np.unique(owners[beyond_of_person])].sum()),
             }
         )
     return found

@@ -10,22 +10,21 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-from pyarrow import compute
 
 from reidsim.core.errors import InputError, listed, locating, not_written, refuse_rows
 from reidsim.core.files import read_json, require_new_file, unfinished_beside, write_new_file
+from reidsim.core.rows import Numbers
 from reidsim.core.tables import (
     as_file,
     delimited_line,
     library_of,
     native_table,
-    quoted_cells,
-    read_coded_table,
+    read_counted_table,
     read_table,
     refuse_encoding_of_types,
     require_columns,
@@ -36,14 +35,15 @@ from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared import records
 from reidsim.reports.shared.audited import Limit, Release, limit_of, read_back
+from reidsim.reports.shared.parts import cells_of, lines_of, text_of
 from reidsim.reports.writer import said
 from reidsim.scenarios.kind import unit_sentence
 
 NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
-# Rows that are written at once; more take memory, but no less time.
-_ROWS_AT_ONCE = 2**18
+# Bytes of a part of the file that are copied at once.
+_PIECE = 2**20
 # Scenario sections with assumptions about players and payoff parameters.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
 _AS_DRAWN = "; one draw of the adversaries and successful attacks of the round, not an expected value"
@@ -184,7 +184,10 @@ def write_shared(
     if rulebook is not None:
         require_new_file(rulebook)
     rules = None if rulebook is None else csv_bytes(rulebook_of(shared))
-    digest, at = hashlib.sha256(), path
+    found, digest, at = read_back(shared), hashlib.sha256(), path
+    if not accept_risk:
+        limit.require(found.risk, shared.policy, run.content)
+        found.require_limits()
     with ExitStack() as stack:
 
         def unfinished(parts: Iterable[bytes]) -> str:
@@ -192,23 +195,26 @@ def write_shared(
                 with open(name, "wb") as file:
                     file.writelines(parts)
 
-            # A fixed suffix makes the unfinished file plain text, independent of the suffix of the final file.
-            name = unfinished_beside(at, write, ".part")
+            name = unfinished_beside(at, write)
             stack.callback(Path(name).unlink, missing_ok=True)
             return name
 
         def content() -> Iterator[bytes]:
-            for part in _csv_parts(shared.table, delimiter):
-                digest.update(part)
-                yield part
+            header = delimited_line(map(str, shared.table), delimiter).encode()
+            for place, part in enumerate(shared.write(path, folder) if shared.write else ()):
+                with part.open("rb") as file:
+                    # Every part has a header.
+                    file.seek(len(header) if place else 0)
+                    while piece := file.read(_PIECE):
+                        digest.update(piece)
+                        yield piece
+                part.unlink()
 
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            prefix = f".{path.name}-"
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix=prefix, dir=path.parent.absolute())))
             made = unfinished(content())
-            table = read_coded_table(Path(made), delimiter=delimiter, trim=False) if len(shared.table) else shared.table
-            found = read_back(shared, table)
-            if not accept_risk:
-                limit.require(found.risk, shared.policy, run.content)
-                found.require_limits()
             facts = _facts(path.name, digest.hexdigest(), run, shared)
             sidecar = sealed(facts | {"risk": found.risk.facts(limit), "audit": found.audit})
             at = sidecar_of(path)
@@ -235,24 +241,8 @@ def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
 
     Cells are quoted only if necessary.
     """
-    return b"".join(_csv_parts(table, delimiter))
-
-
-def _csv_parts(table: pd.DataFrame, delimiter: str) -> Iterator[bytes]:
-    """Yield the content of `csv_bytes` in parts."""
-    yield delimited_line(map(str, table.columns), delimiter).encode()
-    columns = []
-    for name in table.columns:
-        # A column has few different values.
-        codes, values = pd.factorize(table[name])
-        columns.append((codes.astype(np.int32), pa.array(quoted_cells(values, delimiter), pa.string())))
-    for start in range(0, len(table), _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        cells = [values.take(pa.array(codes[part])) for codes, values in columns]
-        rows = compute.binary_join_element_wise(*cells, delimiter)
-        # A line without any character would not count as a row.
-        rows = compute.if_else(compute.equal(rows, ""), '""', rows)
-        yield "".join(compute.binary_join_element_wise(rows, "", "\n").to_pylist()).encode()
+    header = delimited_line(map(str, table.columns), delimiter).encode()
+    return header + text_of(lines_of(cells_of(table), delimiter))
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,23 +281,26 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if not sidecar["records"]["shared"]:
         # The file has only a header, which the hash has already verified.
         return sidecar
-    table = read_coded_table(path, delimiter=sidecar["delimiter"], trim=False)
+    table = read_counted_table(path, delimiter=sidecar["delimiter"])
     roles = {column["name"]: column["role"] for column in sidecar["columns"]}
-    if list(table.columns) != list(roles):
-        raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))
-    classes = _classes(table, [name for name, role in roles.items() if role == "quasi-identifier"])
+    if list(table.frame) != list(roles):
+        raise InputError("the columns differ from the sidecar", source=path, found=list(table.frame))
+    quasi = [name for name, role in roles.items() if role == "quasi-identifier"]
+    classes = _classes(table.frame, quasi, table.counts)
     if classes != sidecar["classes"]:
         raise InputError("the equivalence classes differ from the sidecar", source=path, found=classes["number"])
     return sidecar
 
 
-def _classes(table: pd.DataFrame, quasi: Sequence[str]) -> dict[str, Any]:
+def _classes(table: pd.DataFrame, quasi: Sequence[str], times: Numbers) -> dict[str, Any]:
     """Summarize equivalence classes, the sets of rows that agree in all quasi-identifiers.
+
+    `times` has the number of rows of the file that are equal to each row of `table`.
 
     The entries are the definition, the number of classes, the smallest and the largest size in rows (None without
     rows), and the number of classes by size.
     """
-    sizes = np.bincount(records.classes_of(table, quasi))
+    sizes = np.bincount(records.classes_of(table, quasi), times).astype(np.int64)
     distinct, numbers = np.unique(sizes, return_counts=True)
     return {
         "definition": _CLASS_DEFINITION,
@@ -324,7 +317,7 @@ def _facts(name: str, digest: str, run: StoredRun, shared: records.SharedRecords
     Risk and audit require the file to be read back. `name` and `digest` are the name and the SHA-256 hash of the
     released file. Infinite and undefined numbers are None.
     """
-    source, quasi, total = shared.source, shared.quasi_identifiers, len(shared.source.frame)
+    source, quasi, total = shared.source, shared.quasi_identifiers, int(shared.source.times.sum())
     roles = {name: {"role": "quasi-identifier", "attribute": attribute} for name, attribute in quasi.items()}
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -345,7 +338,7 @@ def _facts(name: str, digest: str, run: StoredRun, shared: records.SharedRecords
         "solver": run.manifest.get("policies", {}).get(shared.policy, {}),
         "parameters": {key: run.content[key] for key in _PARAMETERS if key in run.content},
         **_outcomes(run, shared.policy),
-        "classes": _classes(shared.table, list(quasi)),
+        "classes": _classes(shared.table, list(quasi), shared.times),
         "source": {"file": source.path.name, "sha256": run.manifest["release_file"]["sha256"]},
         "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
         "written_by": f"reidsim {version('reidsim')}",
@@ -495,7 +488,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     found = {}
     for policy in records.policies_of(run):
         shared = records.records_of_policy(source, policy, kept)
-        found[policy] = read_back(shared, shared.table)
+        found[policy] = read_back(shared)
     if sidecar:
         release = found[sidecar["policy"]]
         risk, audit = json.loads(json.dumps([release.risk.facts(limit), release.audit]))

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
 from reidsim.audit.release import TrueRecords
 from reidsim.core.errors import InputError, listed, locating, require_among, require_distinct
 from reidsim.core.files import is_parquet_folder
-from reidsim.core.tables import coded, require_columns
+from reidsim.core.tables import OverFiles, coded, in_turn, require_columns
 from reidsim.core.validation import validated
 from reidsim.core.wording import counted
 from reidsim.drafts.profile import is_free_text
@@ -28,6 +29,7 @@ from reidsim.populations.population import distinct_rows, row_keys
 from reidsim.populations.population import numbered as numbered_values
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.sources import StoredRun
+from reidsim.reports.shared.parts import DECIDED, UNORDERED, Content, PolicyRows, cells_of, require_number
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns, key_columns, refuse_keys
 from reidsim.scenarios.registry import scenario_kind
@@ -136,7 +138,12 @@ class Kept:
         return dict.fromkeys(self.unknown_to_outsiders, f"{DECLARATION} of reidsim share") | in_scenario
 
     def identifying(
-        self, frame: pd.DataFrame, source: Path, persons: Codes | None = None, declared: Collection[str] = ()
+        self,
+        frame: pd.DataFrame,
+        source: Path,
+        persons: Codes | None = None,
+        declared: Collection[str] = (),
+        represented: NDArray[np.int64] | None = None,
     ) -> dict[str, str]:
         """Return, for each kept column that identifies most people, the reason, by column.
 
@@ -152,6 +159,8 @@ class Kept:
             Person of each record; if not given, each record is a person.
         declared : collection of str
             Columns whose values no outsider knows; unique values in these columns do not identify a person.
+        represented : ndarray of int64, shape (n_people,), optional
+            Number of people whom each person represents; 1 by default.
 
         Raises
         ------
@@ -162,7 +171,9 @@ class Kept:
         identifying = {
             name: why
             for name in self.names
-            if (why := why_identifying(name, frame[name], persons, unique=name not in declared))
+            if (
+                why := why_identifying(name, frame[name], persons, unique=name not in declared, represented=represented)
+            )
         }
         refused = next((name for name in identifying if name not in self.identifiers), None)
         if refused is not None:
@@ -191,7 +202,12 @@ NOTHING_KEPT = Kept()
 
 
 def singled_out(
-    classes: Codes, kept: pd.DataFrame, person: Codes, declared: Mapping[str, str], most: float
+    classes: Codes,
+    kept: pd.DataFrame,
+    person: Codes,
+    declared: Mapping[str, str],
+    most: float,
+    represented: NDArray[np.int64],
 ) -> dict[str, Any]:
     """Count the people singled out by quasi-identifiers and kept columns of a file.
 
@@ -210,6 +226,8 @@ def singled_out(
     most : float
         Maximum share of people that a set of kept columns, at least one of them not declared, may single out beyond the
         quasi-identifiers.
+    represented : ndarray of int64, shape (n_people,)
+        Number of people whom each person represents.
 
     Returns
     -------
@@ -223,10 +241,11 @@ def singled_out(
         If a set of kept columns singles out too many people; the message names the smallest sets.
     """
     columns = numbered(kept)
-    people, sets = len(numbered_values(person)[0]), revealing_sets([classes], columns, person, most, declared)
+    people = int(represented[numbered_values(person)[0]].sum())
+    sets = revealing_sets([classes], columns, person, most, declared, represented)
 
     def counting(names: Collection[str]) -> int:
-        return people_singled_out([classes, *(columns[name] for name in names)], person)
+        return people_singled_out([classes, *(columns[name] for name in names)], person, represented)
 
     if sets:
         shown = " or ".join(" with ".join(map(repr, names)) for names in sets[:_SETS_SHOWN])
@@ -270,19 +289,19 @@ def joint_uniqueness(shared: SharedRecords) -> pd.DataFrame:
         many people (see `revealing_sets`). Columns ``columns`` (tuple of names), ``people``, ``share`` of all people,
         and ``too_many``.
     """
-    real, kept = shared.is_real, shared.kept
+    real, kept, represented = shared.is_real, shared.kept, shared.source.represented
     person = shared.source.persons[shared.own[real]]
     classes = classes_of(shared.table.loc[real], list(shared.quasi_identifiers))
     columns = numbered(shared.table.loc[real, shared.kept_columns])
-    too_many = revealing_sets([classes], columns, person, kept.max_singled_out, shared.declared)
+    too_many = revealing_sets([classes], columns, person, kept.max_singled_out, shared.declared, represented)
     sets = dict.fromkeys([(), *((name,) for name in columns), tuple(columns), *too_many])
-    people = [people_singled_out([classes, *map(columns.__getitem__, names)], person) for names in sets]
-    n_people = max(len(numbered_values(person)[0]), 1)
+    people = [people_singled_out([classes, *map(columns.__getitem__, names)], person, represented) for names in sets]
+    n_people = max(int(represented[numbered_values(person)[0]].sum()), 1)
     facts = {"columns": list(sets), "people": people, "share": np.divide(people, n_people)}
     return pd.DataFrame(facts).assign(too_many=[names in too_many for names in sets])
 
 
-def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
+def people_singled_out(columns: Sequence[Codes], person: Codes, represented: NDArray[np.int64] | None = None) -> int:
     """Return the number of people with a row whose combination of values is unique.
 
     The combination must not occur in rows of other people.
@@ -293,15 +312,24 @@ def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
         Codes of the values in each column.
     person : ndarray of int, shape (n_rows,)
         Person of each row.
+    represented : ndarray of int64, shape (n_people,), optional
+        Number of people with equal rows whom each person represents; 1 by default.
     """
     first, group = distinct_rows(columns, len(person))
     is_common = np.zeros(len(first), dtype=np.bool_)
     is_common[group[person != person[first][group]]] = True
+    if represented is not None:
+        is_common[group[represented[person] > 1]] = True
     return len(numbered_values(person[~is_common[group]])[0])
 
 
 def revealing_sets(
-    quasi_identifiers: Sequence[Codes], kept: Mapping[str, Codes], person: Codes, most: float, declared: Collection[str]
+    quasi_identifiers: Sequence[Codes],
+    kept: Mapping[str, Codes],
+    person: Codes,
+    most: float,
+    declared: Collection[str],
+    represented: NDArray[np.int64] | None = None,
 ) -> list[tuple[str, ...]]:
     """Return the smallest sets of kept columns that single out too many people.
 
@@ -328,18 +356,21 @@ def revealing_sets(
         share of all people, in [0, 1].
     declared : collection of str
         Kept columns that are declared as unknown to outsiders.
+    represented : ndarray of int64, shape (n_people,), optional
+        See `people_singled_out`.
 
     Returns
     -------
     list of tuple of str
         Sets with at least one undeclared column, all of the same size; empty if none was found.
     """
-    n_people = len(numbered_values(person)[0])
+    distinct = numbered_values(person)[0]
+    n_people = len(distinct) if represented is None else int(represented[distinct].sum())
     released = distinct_rows(quasi_identifiers, len(person))[1]
-    allowed = people_singled_out([released], person) + most * n_people
+    allowed = people_singled_out([released], person, represented) + most * n_people
 
     def reveals(names: Sequence[str]) -> bool:
-        return people_singled_out([released, *(kept[name] for name in names)], person) > allowed
+        return people_singled_out([released, *(kept[name] for name in names)], person, represented) > allowed
 
     if not n_people or not kept or not reveals(list(kept)):
         return []
@@ -426,8 +457,8 @@ class SharedRecords:
     policy : str
         Name of the policy.
     table : DataFrame
-        Text, one row per released record, with the columns of the source file in their order. Rows are in the order of
-        the source file. With counterfeit records, rows are sorted, so that their position reveals nothing.
+        Text, one row per released record of `source`, with the columns of the source file in their order. Rows are in
+        the order of the source file. With counterfeit records, rows are sorted, so that their position reveals nothing.
     quasi_identifiers : dict of str to str
         Attribute name of each quasi-identifier column, by column of `table`.
     forms : ChosenForms
@@ -444,6 +475,9 @@ class SharedRecords:
         User options for kept columns.
     warnings : tuple of str
         Problems to review before the release.
+    write : callable, optional
+        Writes the rows in parts, given the path of the file and a folder for the parts, and yields the paths of the
+        parts; None if the rows are only counted.
     """
 
     policy: str
@@ -456,11 +490,17 @@ class SharedRecords:
     declared: dict[str, str]
     kept: Kept
     warnings: tuple[str, ...]
+    write: Callable[[Path, Path], Iterator[Path]] | None = None
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """Number of rows of the file that are equal to each row of `table`, shape (n_rows,)."""
+        return np.where(self.is_real, self.source.times[self.own], 1)
 
     @property
     def withheld(self) -> int:
         """Number of source records that are not released."""
-        return len(self.source.frame) - int(self.is_real.sum())
+        return int(self.source.times.sum() - self.times[self.is_real].sum())
 
     @property
     def is_perturbed(self) -> bool:
@@ -495,7 +535,9 @@ class SourceRecords:
     path : Path
         File of the records.
     frame : DataFrame
-        All columns, with unchanged values.
+        Columns of the file, with unchanged values; its index has the position of each row in the file.
+    times : ndarray of int64, shape (n_records,)
+        Number of rows of the file that each row of `frame` represents: equal rows with equal outcomes may be one row.
     """
 
     run: StoredRun
@@ -504,27 +546,40 @@ class SourceRecords:
     columns: SharedColumns
     path: Path
     frame: pd.DataFrame
+    times: NDArray[np.int64]
 
     @property
     def attribute_of(self) -> dict[str, str]:
         """Name of the attribute of each quasi-identifier, by column of the file."""
         return {column: attribute for attribute, column in self.columns.column_of.items()}
 
-    @cached_property
+    @property
     def persons(self) -> NDArray[np.int64]:
         """Person number of each record, shape (n_records,).
 
         A record with a missing key value counts as a separate person. Without a key, every record is a person.
         """
+        return self._people[0]
+
+    @property
+    def represented(self) -> NDArray[np.int64]:
+        """Number of people whom each person represents, shape (n_people,)."""
+        return self._people[1]
+
+    @cached_property
+    def _people(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         key, rows = key_columns(self.columns.person), np.arange(len(self.frame))
         require_columns(self.frame, key, self.path)
         if not key:
-            return rows
+            return rows, self.times
         columns = [coded(self.frame[column]) for column in key]
         alone = np.logical_or.reduce([(texts == "")[codes] for codes, texts in columns])
         # Keys of people, and of single records, are numbered in the order of their first records.
         people = row_keys([codes for codes, _ in columns], len(rows))
-        return pd.factorize(np.where(alone, -1 - rows, people))[0].astype(np.int64)
+        persons = pd.factorize(np.where(alone, -1 - rows, people))[0].astype(np.int64)
+        represented = np.ones(int(persons.max(initial=-1)) + 1, np.int64)
+        represented[persons[alone]] = self.times[alone]
+        return persons, represented
 
     @cached_property
     def truth(self) -> pd.DataFrame:
@@ -534,7 +589,7 @@ class SourceRecords:
     @cached_property
     def people(self) -> TrueRecords:
         """True quasi-identifiers of all people, with which releases are audited."""
-        return TrueRecords(self.truth, self.persons, self.hierarchies)
+        return TrueRecords(self.truth, self.persons, self.hierarchies, self.represented)
 
     @cached_property
     def stars(self) -> list[str]:
@@ -584,7 +639,7 @@ def policies_of(run: StoredRun) -> list[str]:
     InputError
         If there is no such table, or the results are of several points of a batch or several replications.
     """
-    keys = run.record_keys
+    keys = run.record_keys.frame
     require_columns(keys, ["policy"], run.folder / "records.parquet")
     for table, column in product((run.runs, keys), ("point", "replication")):
         if column in table and len(table[column].unique()) > 1:
@@ -619,9 +674,14 @@ def chosen_forms(
         If a column is missing, or records are in a different order.
     """
     table, path = run.records_of(policy), run.folder / "records.parquet"
-    require_columns(table, ("record", "policy", "strategy", "success_probability", *attributes), path)
+    require_columns(table, ("record", "policy", *DECIDED, *attributes), path)
     if not np.array_equal(table["record"].to_numpy(), np.arange(len(table))):
-        raise InputError("records are not in the order of the release", source=path)
+        raise InputError(UNORDERED, source=path)
+    return forms_of(table, kind, scenario, attributes)
+
+
+def forms_of(table: pd.DataFrame, kind: Kind, scenario: ScenarioHead, attributes: Sequence[str]) -> ChosenForms:
+    """Return the strategies and released values of rows of the table of records; see `chosen_forms`."""
     labels = {name: kind.released_values(scenario, table, name).astype("category") for name in attributes}
     shared = kind.is_shared(table)
     if "participates" in table:
@@ -631,8 +691,18 @@ def chosen_forms(
     return ChosenForms(pd.DataFrame(labels, index=table.index), shared, success, table["strategy"].astype("category"))
 
 
-def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool = False) -> SourceRecords:
-    """Read the source records of a run, after a check of their hash.
+def source_records(run: StoredRun) -> SourceRecords:
+    """Read all source records of a run; see `source_of`."""
+    kind, scenario, columns, path = source_of(run)
+    frame = kind.read_records(scenario, path)
+    require_columns(frame, columns.column_of.values(), path)
+    return SourceRecords(run, kind, scenario, columns, path, frame, np.ones(len(frame), np.int64))
+
+
+def source_of(
+    run: StoredRun, *, data: Path | None = None, allow_code: bool = False
+) -> tuple[Kind, ScenarioHead, SharedColumns, Path]:
+    """Return kind, scenario, columns and file of the source records of a run, after a check of the file's hash.
 
     Parameters
     ----------
@@ -666,11 +736,8 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     scenario = validated(kind.schema, run.content, run.folder / "manifest.json", own_parts)
     with locating(run.folder):
         columns = kind.shared_columns(scenario)
-    named = list(columns.column_of.values())
-    require_distinct("two attributes use the same column", named, source=run.folder)
-    frame = kind.read_records(scenario, path)
-    require_columns(frame, named, path)
-    return SourceRecords(run, kind, scenario, columns, path, frame)
+    require_distinct("two attributes use the same column", columns.column_of.values(), source=run.folder)
+    return kind, scenario, columns, path
 
 
 def shared_records(
@@ -680,8 +747,9 @@ def shared_records(
     kept: Kept = NOTHING_KEPT,
     data: Path | None = None,
     allow_code: bool = False,
+    over_files: OverFiles = in_turn,
 ) -> SharedRecords:
-    """Assemble the records that a policy of a run releases.
+    """Assemble the records that a policy of a run releases, without reading all of them at once.
 
     Parameters
     ----------
@@ -692,22 +760,25 @@ def shared_records(
     kept : Kept
         Columns to copy unchanged in addition to the quasi-identifiers.
     data, allow_code
-        See `source_records`.
+        See `source_of`.
+    over_files : callable
+        Reads the files of a folder of Parquet files; by default, one after the other.
 
     Raises
     ------
     InputError
         If no policy has this name, the run has several policies and no name is given, the policy protects a column that
-        is not kept or perturbs values beside a kept column that outsiders may know, or `source_records` or
+        is not kept or perturbs values beside a kept column that outsiders may know, or `source_of` or
         `records_of_policy` raises it.
     """
-    source, policies = source_records(run, data=data, allow_code=allow_code), policies_of(run)
+    kind, scenario, columns, path = source_of(run, data=data, allow_code=allow_code)
+    policies = policies_of(run)
     if policy is None and len(policies) > 1:
         expected = f"--policy, one of {listed(policies)}"
         raise InputError("the results contain several policies", source=run.folder, expected=expected)
     chosen = policies[0] if policy is None else policy
     require_among("no such policy in the results", (chosen,), policies, source=run.folder, where="--policy")
-    sensitive = source.kind.sensitive_column(source.scenario, chosen)
+    sensitive = kind.sensitive_column(scenario, chosen)
     if sensitive is not None and sensitive.name not in kept.names:
         raise InputError(
             f"policy {chosen!r} protects a column that is not kept",
@@ -716,18 +787,38 @@ def shared_records(
             expected=sensitive.name,
         )
     known = [name for name in kept.names if name not in kept.declared(run.content)]
-    if known and source.kind.is_perturbed(chosen):
+    if known and kind.is_perturbed(chosen):
         raise InputError(
             f"the risk of kept columns is not computed for policy {chosen!r}, which perturbs values",
             where="--keep",
             found=known[0],
             hint="declare columns that no outsider knows with --unknown-to-outsiders; reidsim score evaluates a file",
         )
-    return records_of_policy(source, chosen, kept)
+    attributes = list(columns.column_of)
+    needed = (*columns.column_of.values(), *kept.names, *columns.sensitive, *key_columns(columns.person))
+    # The position of a counterfeit among the records is found by the numbers of records.
+    read = partial(kind.read_batches, scenario)
+    rows = PolicyRows.of(run, chosen, attributes, path, read, needed, numbers=sensitive is not None)
+    frame, outcomes, times, known = rows.counted(over_files)
+    source = SourceRecords(run, kind, scenario, columns, path, frame, times)
+    shared = _released(source, chosen, kept, forms_of(outcomes, kind, scenario, attributes))
+    return replace(shared, write=partial(_write, shared, rows, known, over_files))
+
+
+def _write(
+    shared: SharedRecords, rows: PolicyRows, known: pa.RecordBatch, over_files: OverFiles, path: Path, folder: Path
+) -> Iterator[Path]:
+    """Yield the files in a folder with the rows of the released file `path`; see `PolicyRows.written`."""
+    cells, delimiter = cells_of(shared.table), shared.source.columns.delimiter
+    place = np.full(known.num_rows, -1, np.min_scalar_type(-known.num_rows - 1))
+    place[shared.own[shared.is_real]] = np.flatnonzero(shared.is_real)
+    # Sorted rows are not in the order of the records.
+    content = Content(path, cells, delimiter, known if shared.sensitive is None else None, place)
+    return rows.written(content, folder, over_files)
 
 
 def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_KEPT) -> SharedRecords:
-    """Assemble the records that a policy releases from source records.
+    """Assemble the records that a policy releases from all source records.
 
     Parameters
     ----------
@@ -744,16 +835,14 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
         If the records cannot be used; if a kept column is missing, named twice, a quasi-identifier or a key of people
         or households, or identifies people; or if there is no column to release.
     """
+    forms = chosen_forms(source.run, source.kind, source.scenario, list(source.columns.column_of), policy)
+    require_columns(source.frame, kept.names, source.path)
+    require_number(len(source.frame), len(forms.labels), source.path)
+    return _released(source, policy, kept, forms)
+
+
+def _released(source: SourceRecords, policy: str, kept: Kept, forms: ChosenForms) -> SharedRecords:
     run, columns, frame, attribute_of = source.run, source.columns, source.frame, source.attribute_of
-    forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
-    require_columns(frame, kept.names, source.path)
-    if len(frame) != len(forms.labels):
-        raise InputError(
-            "the number of records differs from the run",
-            source=source.path,
-            found=len(frame),
-            expected=f"{len(forms.labels)} records",
-        )
     refuse_keys(run.content, kept.names)
     for where, keep in (("--keep", kept.columns), ("--keep-identifier", kept.identifiers)):
         require_distinct("column named twice", keep, source=where)
@@ -769,7 +858,7 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     declared = kept.declared(run.content)
     for name in (name for name in protecting if name in kept.names):
         declared.setdefault(name, f"{protecting[name]} protects the column from inference")
-    identifying = kept.identifying(frame, source.path, source.persons, declared)
+    identifying = kept.identifying(frame, source.path, source.persons, declared, source.represented)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
     if not chosen:
         raise InputError("no column to share", source=run.folder, where="--keep", expected="one or more columns")

@@ -1,0 +1,340 @@
+"""Read records beside the outcomes of a policy, and write the released rows, one file of the records after the other.
+
+Equal records with equal outcomes are one distinct row. Memory depends on the distinct rows, and on one to four bytes
+per row of one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import compute, parquet
+
+from reidsim.core.errors import InputError, not_written
+from reidsim.core.rows import Numbers, occurrences
+from reidsim.core.tables import (
+    CodedRows,
+    OverFiles,
+    delimited_line,
+    existing,
+    first_rows,
+    quoted_cells,
+    reading_parquet,
+    require_columns,
+    table_batches,
+)
+from reidsim.reports.page.sources import StoredRun
+
+# Returns the column names of a table of records, and some of its columns in batches: see `Kind.read_batches`.
+Read = Callable[[Path, Collection[str], int | None], tuple[list[str], Iterator[pa.RecordBatch]]]
+
+# Columns of the table of records on which a release depends, besides the quasi-identifiers and participation.
+DECIDED = ("strategy", "success_probability")
+UNORDERED = "records are not in the order of the release"
+# Distinguishes columns of the table of records from columns of the file.
+_OUTCOME = "records.parquet: "
+# Rows that are written at once; more take memory, but no less time.
+_ROWS_AT_ONCE = 2**18
+
+
+class _Counted(NamedTuple):
+    """Distinct rows of a file of the records: their first positions in the file, their counts, and the rows in all."""
+
+    rows: pa.RecordBatch
+    first: NDArray[np.int64]
+    times: NDArray[np.int64]
+    n_rows: int
+
+
+class Content(NamedTuple):
+    """Rows of a released file, and their order.
+
+    Attributes
+    ----------
+    path : Path
+        The file, for messages.
+    cells : RecordBatch
+        The rows, as codes of text. Several may be equal.
+    delimiter : str
+    known : RecordBatch, optional
+        Distinct rows of the records; None if the file has each row of `cells` once.
+    place : ndarray of int, shape (n_known,)
+        Row of `cells` of each distinct row of the records; -1 if it is withheld.
+    """
+
+    path: Path
+    cells: pa.RecordBatch
+    delimiter: str
+    known: pa.RecordBatch | None
+    place: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyRows:
+    """Records of a run beside the outcomes of a policy.
+
+    Parameters
+    ----------
+    path : Path
+        File of the records.
+    read : callable
+        Reads the file.
+    columns : sequence of str
+        Columns of the file to read.
+    outcomes : Path or DataFrame
+        Table of records of the run.
+    policy : str
+    decided : sequence of str
+        Columns of the table of records to read.
+    n_records : int
+        Number of records of the run.
+    numbers : bool
+        Whether the number of a record belongs to its row, so that all rows are distinct.
+    """
+
+    path: Path
+    read: Read
+    columns: Sequence[str]
+    outcomes: Path | pd.DataFrame
+    policy: str
+    decided: Sequence[str]
+    n_records: int
+    numbers: bool
+
+    @classmethod
+    def of(
+        cls,
+        run: StoredRun,
+        policy: str,
+        attributes: Sequence[str],
+        path: Path,
+        read: Read,
+        columns: Sequence[str],
+        *,
+        numbers: bool,
+    ) -> PolicyRows:
+        """Return the records of a run under a policy.
+
+        Parameters
+        ----------
+        run : StoredRun
+        policy : str
+        attributes : sequence of str
+            Names of the quasi-identifiers.
+        path, read, columns, numbers
+            As in the class.
+
+        Raises
+        ------
+        InputError
+            If the table of records lacks a column.
+        """
+        table = run.tables["records"]
+        if isinstance(table, Path):
+            table = table.absolute()
+            with reading_parquet(table):
+                names = parquet.read_schema(table).names
+        else:
+            names = list(map(str, table.columns))
+        needed = (*DECIDED, *attributes)
+        require_columns(names, ("record", "policy", *needed), run.folder / "records.parquet")
+        decided = [name for name in dict.fromkeys((*needed, "participates")) if name in names]
+        n_records = run.record_keys.rows_by_value("policy")[policy]
+        return cls(path.absolute(), read, columns, table, policy, decided, n_records, numbers)
+
+    def counted(self, over_files: OverFiles) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64], pa.RecordBatch]:
+        """Return the distinct rows of the records.
+
+        Parameters
+        ----------
+        over_files : callable
+            Reads the files.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns of the file as text, with unchanged values; the index has the position of the first row.
+        outcomes : DataFrame
+            Columns of the table of records, with the same index.
+        times : ndarray of int64, shape (n,)
+            Number of rows of the file that are equal to each row.
+        rows : RecordBatch
+            All columns, in the order of the other results.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or lacks a column, or its number or order of records differs from the run.
+        """
+        start = first_rows(self.path)
+        files = [*over_files(partial(_counted, self), self.path, len(start), *self._others)]
+        n_rows = sum(each.n_rows for each in files)
+        require_number(n_rows, self.n_records, self.path)
+        merged = CodedRows(self.path, files[0].rows.schema.names).add(each.rows for each in files)
+        times = np.concatenate([each.times for each in files])
+        times = occurrences(np.concatenate(merged.numbers), len(merged.distinct), times)
+        first = np.concatenate([begin + each.first for begin, each in zip(start, files, strict=True)])
+        index, rows = first[merged.distinct.first], merged.batch()
+        outcomes = {
+            name.removeprefix(_OUTCOME): cells if _is_text(cells.type.value_type) else cells.dictionary_decode()
+            for name, cells in zip(rows.schema.names, rows.columns, strict=True)
+            if name.startswith(_OUTCOME)
+        }
+        text = merged.frame(rows.schema.names[: -len(outcomes)], trim=False)
+        return text.set_axis(index), pa.table(outcomes).to_pandas().set_axis(index), times, rows
+
+    @property
+    def _others(self) -> list[Path]:
+        return [self.outcomes] if isinstance(self.outcomes, Path) else []
+
+    def numbered(self, place: int | None, known: pa.RecordBatch | None = None) -> CodedRows:
+        """Return the rows of a file by its place in the folder, as numbers of distinct rows.
+
+        The distinct rows in `known` have the first numbers.
+        """
+        columns, batches = self.read(self.path, self.columns, place)
+        require_columns(columns, self.columns, self.path)
+        start = first_rows(self.path)[place or 0]
+        chosen = existing(self.columns, columns)
+        decided = ["record"] * self.numbers + [*self.decided]
+        names = [*chosen, *(f"{_OUTCOME}{name}" for name in decided)]
+        rows = CodedRows(self.path, names)
+        if known is not None:
+            rows.add([known]).numbers.clear()
+        return rows.add(self._beside((batch.select(chosen) for batch in batches), start, names))
+
+    def _beside(self, batches: Iterator[pa.RecordBatch], start: int, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield batches of the records, the first one with the number `start`, with the columns of their outcomes."""
+        outcomes, rest = self._outcomes(start), None
+        for batch in batches:
+            while batch.num_rows:
+                while rest is None or not rest.num_rows:
+                    rest = next(outcomes, None)
+                    if rest is None:
+                        found = start + batch.num_rows + sum(each.num_rows for each in batches)
+                        require_number(found, self.n_records, self.path)
+                        raise InputError(UNORDERED, source=self.path)
+                n = min(batch.num_rows, rest.num_rows)
+                records = batch.slice(0, n), rest.slice(0, n)
+                if not np.array_equal(rest.column("record").slice(0, n), np.arange(start, start + n)):
+                    raise InputError(UNORDERED, source=self.path)
+                cells = [*records[0].columns, *records[1].columns[not self.numbers :]]
+                yield pa.RecordBatch.from_arrays(cells, names=names)
+                batch, rest, start = batch.slice(n), rest.slice(n), start + n
+
+    def _outcomes(self, start: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the policy in the table of records, from record `start` on."""
+        names = ["record", *self.decided]
+        if isinstance(self.outcomes, pd.DataFrame):
+            rows = self.outcomes[self.outcomes["policy"] == self.policy].iloc[start:]
+            yield from pa.Table.from_pandas(rows[names], preserve_index=False).to_batches()
+            return
+        # Imported only here, because it loads clients of cloud stores, for which little memory may leave no room.
+        from pyarrow import dataset
+
+        with reading_parquet(self.outcomes):
+            own = (dataset.field("policy") == self.policy) & (dataset.field("record") >= start)
+            table = dataset.dataset(self.outcomes, format="parquet")
+            # Reading further ahead only takes memory.
+            yield from table.to_batches(
+                columns=names, filter=own, use_threads=False, batch_readahead=1, fragment_readahead=1
+            )
+
+    def written(self, content: Content, folder: Path, over_files: OverFiles) -> Iterator[Path]:
+        """Write the released rows to files in a folder, read them back, and yield the files in order.
+
+        Each file has a header, and the rows of one file of the records.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be written, or its rows differ from the released rows when it is read back.
+        """
+        n_files = 1 if content.known is None else len(first_rows(self.path))
+        return iter(over_files(partial(_written, self, content, folder), self.path, n_files, *self._others))
+
+
+def require_number(found: int, expected: int, source: Path) -> None:
+    """Check that a file has as many records as the run, else raise an `InputError`."""
+    if found != expected:
+        problem = "the number of records differs from the run"
+        raise InputError(problem, source=source, found=found, expected=f"{expected} records")
+
+
+def _counted(rows: PolicyRows, path: Path, place: int) -> _Counted:
+    found = rows.numbered(place)
+    times = sum((occurrences(part, len(found.distinct)) for part in found.numbers), np.zeros(1, np.int64))
+    return _Counted(found.batch(), found.distinct.first, times, found.distinct.n_rows)
+
+
+def _written(rows: PolicyRows, content: Content, folder: Path, path: Path, place: int) -> Path:
+    if content.known is None:
+        numbers: list[Numbers] = [np.arange(content.cells.num_rows)]
+    else:
+        found = rows.numbered(place, content.known)
+        if len(found.distinct) > content.known.num_rows:
+            raise InputError("the file changed while it was read", source=path)
+        numbers = [released[released >= 0] for released in map(content.place.__getitem__, found.numbers)]
+    names, at = content.cells.schema.names, folder / f"{place}.part"
+    lines, again = lines_of(content.cells, content.delimiter), CodedRows(at, names).add([content.cells])
+    try:
+        with open(at, "wb") as file:
+            file.write(delimited_line(names, content.delimiter).encode())
+            for part in numbers:
+                for start in range(0, len(part), _ROWS_AT_ONCE):
+                    file.write(text_of(lines.take(pa.array(part[start : start + _ROWS_AT_ONCE]))))
+    except OSError as error:
+        raise not_written(content.path, error) from None
+    row = np.concatenate(again.numbers)
+    again.numbers.clear()
+    columns, batches = table_batches(at, content.delimiter, None)
+    is_equal = columns == names
+    if is_equal:
+        again.add(batches)
+        is_equal = np.array_equal(np.concatenate([row[part] for part in numbers]), np.concatenate(again.numbers))
+    if not is_equal:
+        raise InputError("the written file has other rows than the release when it is read back", source=at)
+    return at
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def cells_of(table: pd.DataFrame) -> pa.RecordBatch:
+    """Return a text table as codes of the distinct values of each column."""
+    cells = []
+    for name in table.columns:
+        codes, values = pd.factorize(table[name])
+        cells.append(pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(values, pa.string())))
+    return pa.RecordBatch.from_arrays(cells, names=list(map(str, table.columns)))
+
+
+def lines_of(cells: pa.RecordBatch, delimiter: str) -> Any:
+    """Return the rows of a table as lines of delimited text, each with its line end.
+
+    Cells are quoted only if necessary.
+    """
+    texts = [
+        pa.array(quoted_cells(column.dictionary.to_pylist(), delimiter), pa.large_string()).take(column.indices)
+        for column in cells.columns
+    ]
+    rows = compute.binary_join_element_wise(*texts, pa.scalar(delimiter, pa.large_string()))
+    # A line without any character would not count as a row.
+    rows = compute.if_else(compute.equal(rows, ""), pa.scalar('""', pa.large_string()), rows)
+    end = pa.scalar("\n", pa.large_string())
+    return compute.binary_join_element_wise(rows, pa.scalar("", pa.large_string()), end)
+
+
+def text_of(lines: Any) -> bytes:
+    """Return the concatenated lines of an array of text that starts at the first item of its memory."""
+    _, offsets, text = lines.buffers()
+    return bytes(text[: int(np.frombuffer(offsets, np.int64)[len(lines)])]) if len(lines) else b""
