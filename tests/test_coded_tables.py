@@ -3,7 +3,9 @@
 import csv
 import gzip
 import io
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -23,6 +25,8 @@ from reidsim.core.tables import (
     read_distinct_rows,
     read_table,
 )
+from reidsim.reports.page.sources import open_results
+from reidsim.reports.shared.file import releases_of
 
 CELLS = st.sampled_from(["", "1", "1.0", " 7 ", "F", "München", 'a "b"', "x, y", "two\nlines", "NA", "3e5", "*"])
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=60)
@@ -199,18 +203,25 @@ def test_an_encoding_is_detected_by_the_last_character(tmp_path, small_batches, 
 def test_a_folder_of_parquet_files_is_drafted_run_and_shared_like_one_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people = pd.DataFrame({"age": [str(30 + n % 40) for n in range(400)], "sex": ["F", "M"] * 200})
-    people.to_csv("people.csv", index=False)
+    people["score"] = np.random.default_rng(5).integers(0, 3, 400) + 0.5
+    people.loc[250:, "score"] = 2e15
+    people.to_parquet("one.parquet", index=False, row_group_size=70)
     folder = tmp_path / "people.parquet"
     folder.mkdir()
     people[:150].to_parquet(folder / "first.parquet", index=False)
-    people[150:].to_parquet(folder / "second.parquet", index=False)
-    released = []
-    for data in ("people.csv", "people.parquet"):
-        result = reidsim.new(data, folder=f"draft of {data}").run()
-        result.save(f"results of {data}")
-        reidsim.share(f"results of {data}", "no-attack", path=f"released {data}.csv", accept_risk=True)
-        released.append((tmp_path / f"released {data}.csv").read_bytes())
+    people[150:250].to_parquet(folder / "second.parquet", index=False)
+    people[250:].to_parquet(folder / "second2.parquet", index=False)
+    released, audits = [], []
+    for data in ("one.parquet", "people.parquet"):
+        reidsim.new(data, folder=f"draft of {data}").run().save(f"results of {data}")
+        kept = {"keep": ["score"], "unknown_to_outsiders": ["score"]}
+        table = reidsim.share(f"results of {data}", "no-attack", path=f"{data}.csv", accept_risk=True, **kept)
+        released.append(Path(f"{data}.csv").read_bytes())
+        audits.append({key: table.attrs["sidecar"][key] for key in ("records", "risk", "audit", "classes")})
+        # The report counts every record by itself, and refuses a file with another audit.
+        assert releases_of(open_results(Path(f"results of {data}")), Path(f"{data}.csv"))
     assert released[0] == released[1]
+    assert audits[0] == audits[1]
     people[:150].to_parquet(folder / "third.parquet", index=False)
     with pytest.raises(InputError, match="differs from the file of the run"):
         reidsim.share("results of people.parquet", "no-attack", path="again.csv", accept_risk=True)

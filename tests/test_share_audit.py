@@ -18,6 +18,7 @@ from reidsim.reports.page.sources import StoredRun, open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of
 from reidsim.reports.shared.comparison import FORMS, compare_columns, compare_record, compare_values, draw_values
 from reidsim.reports.shared.file import releases_of, verify_shared, write_shared
+from reidsim.reports.shared.parts import text_of
 from reidsim.reports.shared.records import Kept, joint_uniqueness, shared_records
 from reidsim.scenarios.scenario import Scenario
 
@@ -88,8 +89,9 @@ def fits(row, person):
 def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, policy):
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
-    shared = shared_records(run, policy=policy, kept=unknown("income"))
-    sidecar, warnings = write_shared(Path("shared.csv"), run, shared)
+    sidecar, warnings = write_shared(
+        Path("shared.csv"), run, shared_records(run, policy=policy, kept=unknown("income"))
+    )
     written = pd.read_csv("shared.csv", dtype="str", keep_default_na=False)
     pairs = np.array([[fits(row, person) for _, person in survey.iterrows()] for _, row in written.iterrows()])
     audit = sidecar["audit"]
@@ -101,7 +103,8 @@ def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, p
     assert audit["fewest_rows_of_a_person"] == rows_of_person.min()
     assert audit["rows_that_do_not_fit_their_record"] == 0
     # The game and the audit compute equal success probabilities, with no shared code.
-    success = shared.forms.success
+    records = pd.read_parquet("results/records.parquet")
+    success = records.loc[records["policy"] == policy, "success_probability"].to_numpy()
     assert np.allclose(success, 1 / people_of_row)
     exposed = int((1 / rows_of_person > success * (1 + 1e-9)).sum())
     assert audit["people_more_exposed_than_promised"] == exposed
@@ -239,6 +242,34 @@ def test_hierarchies_are_found_where_the_records_were_moved_and_must_be_those_of
         write_shared(Path("b.csv"), run, shared_records(run, policy="basic", data=data))
     assert not Path("b.csv").exists()
     assert not list(Path().glob(".b.csv*"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda records: records[records["record"] < 20], f"the number of records differs .* found {N}; expected 20"),
+        (lambda records: pd.concat([records, records.iloc[-1:]]), f"number of records differs .*{N}; expected {N + 1}"),
+        (lambda records: records.assign(record=records["record"] % 20), "records are not in the order of the release"),
+        (lambda records: records.drop(columns="sex"), "column missing"),
+    ],
+)  # fmt: skip
+def test_results_with_other_records_are_refused_and_nothing_is_written(survey, damage, message):
+    reidsim.run("survey.toml").save("results")
+    damage(pd.read_parquet("results/records.parquet")).to_parquet("results/records.parquet")
+    before = sorted(Path().iterdir())
+    with pytest.raises(InputError, match=message):
+        reidsim.share("results", "no-attack", path="shared.csv")
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_file_that_reads_back_differently_is_not_kept(survey, monkeypatch):
+    reidsim.run("survey.toml").save("results")
+    before = sorted(Path().iterdir())
+    changed = "reidsim.reports.shared.parts.text_of"
+    monkeypatch.setattr(changed, lambda lines: text_of(lines).replace(b"\n", b" \n"))
+    with pytest.raises(InputError, match="other rows than the release"):
+        reidsim.share("results", "no-attack", path="shared.csv", accept_risk=True)
+    assert sorted(Path().iterdir()) == before
 
 
 def test_cells_that_do_not_fit_their_own_record_are_told(survey):

@@ -351,6 +351,8 @@ def share(
     decider: str = "",
     role: str = "",
     decision: str = "",
+    executor: Literal["serial", "dask"] | None = None,
+    scheduler: str | None = None,
     verify: Path | None = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
@@ -391,12 +393,21 @@ def share(
         Role of this person.
     decision : TEXT
         Decision of this person.
+    executor
+        Where the files of a large table of records are read and released: one after the other, or on a Dask cluster
+        (default: serial).
+    scheduler : ADDRESS
+        Address of a Dask scheduler, such as tcp://10.0.0.1:8786.
     verify : FILE
         Only check that a shared file and its sidecar are unchanged.
     """
     if verify is not None:
-        others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook, into)
-        if any(value not in (None, ()) for value in others) or accept_risk or any(vars(columns).values()):
+        others = [folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook, into]
+        if (
+            any(value not in (None, ()) for value in (*others, executor, scheduler))
+            or accept_risk
+            or any(vars(columns).values())
+        ):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
         with arguments.waiting(f"reading {verify}"):
@@ -411,6 +422,7 @@ def share(
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with arguments.waiting(f"reading {folder}"):
+        from reidsim.engine.batch.executors import files_reader
         from reidsim.reports.page.bundle import share_files
         from reidsim.reports.shared.audited import summary_of
         from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
@@ -429,6 +441,7 @@ def share(
             rulebook=rulebook,
             report={"decider": decider, "role": role, "decision": decision},
             allow_code=allow_code,
+            over_files=files_reader(executor or "serial", scheduler),
         )
     arguments.print_warnings(warnings)
     note(summary_of(sidecar))

@@ -237,7 +237,7 @@ def first_rows(path: Path) -> list[int]:
         return [0]
     with reading_parquet(path):
         rows = [file.count_rows() for file in _parquet(path).get_fragments()]
-    return [sum(rows[:place]) for place in range(len(rows))]
+    return [*itertools.accumulate(rows, initial=0)][:-1]
 
 
 def existing(columns: Collection[str], names: list[str]) -> list[str]:

@@ -602,7 +602,7 @@ def share_of_values(
     """
     persons, values = np.divmod(np.unique(person * n_values + codes), n_values)
     counts = np.bincount(values, None if represented is None else represented[persons], n_values)
-    return counts / max(counts.sum(), 1)
+    return np.asarray(counts / max(counts.sum(), 1), dtype=np.float64)
 
 
 def _distance(

@@ -14,7 +14,7 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.preview import FilePreview
 from reidsim.drafts.roles import with_roles
 from reidsim.engine.attributes import AttributesResult
+from reidsim.engine.batch.executors import files_reader
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.red_team import AttackResult
@@ -680,6 +681,8 @@ def share(
     decider: str = "",
     role: str = "",
     decision: str = "",
+    executor: Literal["serial", "dask"] = "serial",
+    scheduler: str | None = None,
     allow_code: bool = False,
 ) -> pd.DataFrame:
     """Return the records released by a policy, with the checks of `reidsim share`.
@@ -719,6 +722,10 @@ def share(
         sidecar, ``rulebook.csv``, ``scenario.toml``, ``report.html`` and ``report.pdf``. Publish only the first two.
     decider, role, decision : str
         Name and role of the person who signs, and the decision, for the report in the folder.
+    executor : {"serial", "dask"}
+        Where the files of a large table of records are read and released: one after the other, or on a dask cluster.
+    scheduler : str, optional
+        Address of the dask cluster for executor ``dask``.
     allow_code : bool
         Whether a module that the scenario names as its kind may run.
 
@@ -768,6 +775,7 @@ def share(
             rulebook=None if rulebook is None else Path(rulebook),
             report={"decider": decider, "role": role, "decision": decision},
             allow_code=allow_code,
+            over_files=files_reader(executor, scheduler),
         )
         for text in notes:
             warnings.warn(text, stacklevel=_levels_to_user())

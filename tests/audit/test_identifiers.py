@@ -103,6 +103,11 @@ def test_people_are_counted_where_rows_repeat_them():
     assert why_identifying("amount", income) == ""
     assert why_identifying("amount", income, persons).startswith("80 of 80 people have a number")
     assert why_identifying("ward", column(persons % 8), persons) == ""
+    values, times = column(RNG.integers(0, 300, N)), RNG.integers(1, 4, N)
+    every = np.repeat(np.arange(N), times)
+    found = why_identifying("amount", values, represented=times)
+    assert found == why_identifying("amount", values.iloc[every])
+    assert "of 800" not in found
 
 
 def test_record_numbers_without_a_telling_name():

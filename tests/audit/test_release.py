@@ -128,6 +128,29 @@ def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
         assert parts.rows_of_person.tolist() == whole.rows_of_person.tolist()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_rows_are_counted_as_one_row_of_several_people(seed):
+    """Compare with the audit of the table in which each row stands for one person."""
+    rng = np.random.default_rng(seed)
+    truth = pd.DataFrame({"age": rng.integers(20, 23, 9).astype(str), "sex": rng.choice(["F", "M"], 9)})
+    released = truth.assign(age=np.where(rng.random(9) < 0.5, "20-22", truth["age"]), sex="*")
+    released.loc[0, "age"] = "99"
+    kept = pd.Series(rng.choice(["2", "3", "10"], 9))
+    times, own = rng.integers(1, 4, 9), np.flatnonzero(np.append(True, rng.random(8) < 0.7))
+    few = TrueRecords(truth, represented=times).audit(released.iloc[own], own, times[own])
+    every = np.repeat(np.arange(9), times)
+    all_own = np.flatnonzero(np.isin(every, own))
+    all_rows = TrueRecords(truth.iloc[every]).audit(released.iloc[every[all_own]], all_own)
+    assert np.repeat(few.rows_of_person, times).tolist() == all_rows.rows_of_person.tolist()
+    assert np.repeat(few.people_of_row, times[own]).tolist() == all_rows.people_of_row.tolist()
+    assert (few.people, few.misfits) == (all_rows.people, all_rows.misfits) == (times.sum(), times[0])
+    assert few.class_sizes.tolist() == all_rows.class_sizes.tolist()
+    promised = rng.random(9)
+    assert few.easier_than(promised) == all_rows.easier_than(np.repeat(promised, times))
+    classes = pd.factorize(released["age"])[0]
+    assert diversity("x", kept, classes, times) == diversity("x", kept[every], classes[every])
+
+
 def test_more_columns_than_a_key_of_64_bits_holds():
     """Sixteen columns of two hundred values: rows are equal only if all columns are."""
     rng = np.random.default_rng(2)

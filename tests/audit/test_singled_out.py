@@ -39,6 +39,16 @@ def test_people_singled_out_are_those_of_a_count_of_pairs(table):
 
 
 @examples(60)
+@given(TABLES, st.data())
+def test_people_with_equal_rows_are_counted_as_one_person_who_represents_them(table, data):
+    columns = [np.array(column) for column in table[1]]
+    times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(columns[0]), max_size=len(columns[0]))))
+    every = np.repeat(np.arange(len(times)), times)
+    found = people_singled_out(columns, np.arange(len(times)), times)
+    assert found == alone([column[every].tolist() for column in columns], range(len(every)))
+
+
+@examples(60)
 @given(TABLES, st.sampled_from([0.0, 0.2, 0.5]), st.integers(0, 15))
 def test_the_sets_are_the_smallest_that_are_not_declared(table, most, bits):
     person, columns = table

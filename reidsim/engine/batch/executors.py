@@ -33,6 +33,7 @@ from reidsim.core.errors import InputError, listed, refuse_first, require_among
 from reidsim.core.files import free_memory
 from reidsim.core.interrupts import came, stop_if_interrupted
 from reidsim.core.numerics import in_one_thread
+from reidsim.core.tables import OverFiles, in_turn
 from reidsim.engine.batch import worker
 from reidsim.engine.batch.design import COMPLETE, KILLED, TIMEOUT, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.engine.batch.folder import files_named
@@ -373,6 +374,25 @@ def executor_named(
     if name == "auto" and timeout is None:
         return AutomaticExecutor(workers)
     return ProcessExecutor(workers, timeout)
+
+
+def files_reader(executor: str = "serial", scheduler: str | None = None) -> OverFiles:
+    """Return the function that reads the files of a large table: one after the other, or on a dask cluster.
+
+    Parameters
+    ----------
+    executor : {"serial", "dask"}
+    scheduler : str, optional
+        As in `executor_named`.
+
+    Raises
+    ------
+    InputError
+        As `executor_named`; also if the executor is another one.
+    """
+    require_among("the executor does not read single files", (executor,), ("serial", "dask"), where="executor")
+    found = executor_named(executor, scheduler=scheduler)
+    return found.over_files if isinstance(found, DaskExecutor) else in_turn
 
 
 @dataclass(frozen=True)

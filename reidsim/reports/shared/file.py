@@ -111,7 +111,7 @@ def share_run(
     rulebook : Path, optional
         New file for the decisions per cell; see `reidsim.reports.shared.file`.
     kept, options
-        Columns to copy unchanged, and `policy`, `data` and `allow_code`; see
+        Columns to copy unchanged, and `policy`, `data`, `allow_code` and `over_files`; see
         `reidsim.reports.shared.records.shared_records`.
 
     Returns
@@ -199,7 +199,7 @@ def write_shared(
             stack.callback(Path(name).unlink, missing_ok=True)
             return name
 
-        def content() -> Iterator[bytes]:
+        def content(folder: Path) -> Iterator[bytes]:
             header = delimited_line(map(str, shared.table), delimiter).encode()
             for place, part in enumerate(shared.write(path, folder) if shared.write else ()):
                 with part.open("rb") as file:
@@ -213,8 +213,8 @@ def write_shared(
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             prefix = f".{path.name}-"
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix=prefix, dir=path.parent.absolute())))
-            made = unfinished(content())
+            with TemporaryDirectory(prefix=prefix, dir=path.parent.absolute()) as folder:
+                made = unfinished(content(Path(folder)))
             facts = _facts(path.name, digest.hexdigest(), run, shared)
             sidecar = sealed(facts | {"risk": found.risk.facts(limit), "audit": found.audit})
             at = sidecar_of(path)

@@ -96,6 +96,8 @@ class PolicyRows:
         Columns of the table of records to read.
     n_records : int
         Number of records of the run.
+    start : sequence of int
+        Number of records before each file of a folder.
     numbers : bool
         Whether the number of a record belongs to its row, so that all rows are distinct.
     """
@@ -107,6 +109,7 @@ class PolicyRows:
     policy: str
     decided: Sequence[str]
     n_records: int
+    start: Sequence[int]
     numbers: bool
 
     @classmethod
@@ -148,7 +151,8 @@ class PolicyRows:
         require_columns(names, ("record", "policy", *needed), run.folder / "records.parquet")
         decided = [name for name in dict.fromkeys((*needed, "participates")) if name in names]
         n_records = run.record_keys.rows_by_value("policy")[policy]
-        return cls(path.absolute(), read, columns, table, policy, decided, n_records, numbers)
+        path = path.absolute()
+        return cls(path, read, columns, table, policy, decided, n_records, first_rows(path), numbers)
 
     def counted(self, over_files: OverFiles) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64], pa.RecordBatch]:
         """Return the distinct rows of the records.
@@ -174,14 +178,13 @@ class PolicyRows:
         InputError
             If the file cannot be read or lacks a column, or its number or order of records differs from the run.
         """
-        start = first_rows(self.path)
-        files = [*over_files(partial(_counted, self), self.path, len(start), *self._others)]
+        files = [*over_files(partial(_counted, self), self.path, len(self.start), *self._others)]
         n_rows = sum(each.n_rows for each in files)
         require_number(n_rows, self.n_records, self.path)
         merged = CodedRows(self.path, files[0].rows.schema.names).add(each.rows for each in files)
         times = np.concatenate([each.times for each in files])
         times = occurrences(np.concatenate(merged.numbers), len(merged.distinct), times)
-        first = np.concatenate([begin + each.first for begin, each in zip(start, files, strict=True)])
+        first = np.concatenate([begin + each.first for begin, each in zip(self.start, files, strict=True)])
         index, rows = first[merged.distinct.first], merged.batch()
         outcomes = {
             name.removeprefix(_OUTCOME): cells if _is_text(cells.type.value_type) else cells.dictionary_decode()
@@ -195,21 +198,20 @@ class PolicyRows:
     def _others(self) -> list[Path]:
         return [self.outcomes] if isinstance(self.outcomes, Path) else []
 
-    def numbered(self, place: int | None, known: pa.RecordBatch | None = None) -> CodedRows:
+    def numbered(self, place: int, known: pa.RecordBatch | None = None) -> CodedRows:
         """Return the rows of a file by its place in the folder, as numbers of distinct rows.
 
         The distinct rows in `known` have the first numbers.
         """
         columns, batches = self.read(self.path, self.columns, place)
         require_columns(columns, self.columns, self.path)
-        start = first_rows(self.path)[place or 0]
         chosen = existing(self.columns, columns)
         decided = ["record"] * self.numbers + [*self.decided]
         names = [*chosen, *(f"{_OUTCOME}{name}" for name in decided)]
         rows = CodedRows(self.path, names)
         if known is not None:
             rows.add([known]).numbers.clear()
-        return rows.add(self._beside((batch.select(chosen) for batch in batches), start, names))
+        return rows.add(self._beside((batch.select(chosen) for batch in batches), self.start[place], names))
 
     def _beside(self, batches: Iterator[pa.RecordBatch], start: int, names: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield batches of the records, the first one with the number `start`, with the columns of their outcomes."""
@@ -258,7 +260,7 @@ class PolicyRows:
         InputError
             If a file cannot be written, or its rows differ from the released rows when it is read back.
         """
-        n_files = 1 if content.known is None else len(first_rows(self.path))
+        n_files = 1 if content.known is None else len(self.start)
         return iter(over_files(partial(_written, self, content, folder), self.path, n_files, *self._others))
 
 
@@ -283,6 +285,9 @@ def _written(rows: PolicyRows, content: Content, folder: Path, path: Path, place
         if len(found.distinct) > content.known.num_rows:
             raise InputError("the file changed while it was read", source=path)
         numbers = [released[released >= 0] for released in map(content.place.__getitem__, found.numbers)]
+    if not folder.is_dir():
+        expected = "a folder that all computers with workers share"
+        raise InputError("no such folder for the parts of the file", source=folder, expected=expected)
     names, at = content.cells.schema.names, folder / f"{place}.part"
     lines, again = lines_of(content.cells, content.delimiter), CodedRows(at, names).add([content.cells])
     try:
