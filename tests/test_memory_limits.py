@@ -4,10 +4,12 @@ import gzip
 import json
 import re
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -54,6 +56,29 @@ def test_a_workbook_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch)
     monkeypatch.setattr(files, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match=r"people\.xlsx: too large for memory: about 40 MB are needed"):
         read_table(path)
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(sys.platform == "win32", reason="sets a limit of the process")
+def test_three_million_records_are_shared_in_memory_that_does_not_hold_them(tmp_path, monkeypatch):
+    """With one row per record, 3 million records need 0.9 GB more than the limit leaves."""
+    monkeypatch.chdir(tmp_path)
+    rng, n = np.random.default_rng(1), 10**6
+    Path("people.parquet").mkdir()
+    for number in range(3):
+        ages, sexes = rng.integers(20, 80, n).astype(str), rng.choice(["F", "M"], n)
+        table = pd.DataFrame({"age": ages, "sex": sexes, "zip": rng.integers(37000, 37030, n).astype(str)})
+        table.to_parquet(f"people.parquet/{number}.parquet", index=False)
+    draft = reidsim.new("people.parquet", folder="draft")
+    draft.with_({"publisher.policies": ["no-attack"]}).run().save("results")
+    command = f"{sys.executable} -m reidsim share results -o shared.csv --policy no-attack --accept-risk"
+    done = subprocess.run(  # noqa: S602 - fixed command
+        f"ulimit -v 1500000; {command}", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(Path("shared.csv.json").read_text())["records"]["shared"] == 3 * n
+    with open("shared.csv", encoding="utf-8") as file:
+        assert sum(1 for _ in file) == 3 * n + 1
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_a_batch_goes_on_elsewhere(loaded, serial, scheduler, tmp_path):
     assert tables_of(loaded, SerialExecutor(), folder, resume=True) == serial
 
 
-def test_one_table_is_read_by_two_workers_and_gives_the_same_bytes(scheduler, tmp_path, monkeypatch):
+def test_one_table_is_read_and_shared_by_two_workers_and_gives_the_same_bytes(scheduler, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people, folder = np.random.default_rng(4), tmp_path / "people.parquet"
     folder.mkdir()
@@ -114,6 +114,18 @@ def test_one_table_is_read_by_two_workers_and_gives_the_same_bytes(scheduler, tm
     assert Path("python", "records.parquet").read_bytes() == there["records.parquet"].read_bytes()
     first, second = (json.loads(Path(output, "manifest.json").read_text()) for output in ("here", "there"))
     assert {key for key in first if first[key] != second[key]} <= {"timings_seconds"}
+    for output, options in (("here.csv", ()), ("there.csv", on_cluster)):
+        chosen = ("--policy", "no-attack", "--accept-risk", "--keep-identifier", "name", "--max-singled-out", "1")
+        done = CliRunner().invoke(app, ["share", "here", "-o", output, *chosen, *options])
+        assert done.exit_code == 0, done.output
+    assert Path("here.csv").read_bytes() == Path("there.csv").read_bytes()
+    sidecars = [json.loads(Path(f"{output}.csv.json").read_text()) for output in ("here", "there")]
+    assert {key for key in sidecars[0] if sidecars[0][key] != sidecars[1][key]} == {"file", "sidecar_sha256"}
+    shared = reidsim.share(run, "no-attack", accept_risk=True, executor="dask", scheduler=scheduler)
+    assert shared.equals(reidsim.share("here", "no-attack", accept_risk=True))
+    with pytest.raises(InputError, match="executor dask needs a scheduler"):
+        reidsim.share(run, "no-attack", executor="dask")
+    assert not [*tmp_path.glob(".*")]
 
 
 def test_an_error_in_a_file_is_the_same_on_a_cluster(scheduler, tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ from reidsim.core.tables import (
     require_columns,
     table_batches,
 )
-from reidsim.reports.page.sources import StoredRun
 
 # Returns the column names of a table of records, and some of its columns in batches: see `Kind.read_batches`.
 Read = Callable[[Path, Collection[str], int | None], tuple[list[str], Iterator[pa.RecordBatch]]]
@@ -43,15 +42,6 @@ UNORDERED = "records are not in the order of the release"
 _OUTCOME = "records.parquet: "
 # Rows that are written at once; more take memory, but no less time.
 _ROWS_AT_ONCE = 2**18
-
-
-class _Counted(NamedTuple):
-    """Distinct rows of a file of the records: their first positions in the file, their counts, and the rows in all."""
-
-    rows: pa.RecordBatch
-    first: NDArray[np.int64]
-    times: NDArray[np.int64]
-    n_rows: int
 
 
 class Content(NamedTuple):
@@ -89,15 +79,13 @@ class PolicyRows:
         Reads the file.
     columns : sequence of str
         Columns of the file to read.
-    outcomes : Path or DataFrame
+    outcomes : Path
         Table of records of the run.
     policy : str
-    decided : sequence of str
-        Columns of the table of records to read.
+    attributes : sequence of str
+        Names of the quasi-identifiers.
     n_records : int
         Number of records of the run.
-    start : sequence of int
-        Number of records before each file of a folder.
     numbers : bool
         Whether the number of a record belongs to its row, so that all rows are distinct.
     """
@@ -105,54 +93,25 @@ class PolicyRows:
     path: Path
     read: Read
     columns: Sequence[str]
-    outcomes: Path | pd.DataFrame
+    outcomes: Path
     policy: str
-    decided: Sequence[str]
+    attributes: Sequence[str]
     n_records: int
-    start: Sequence[int]
     numbers: bool
 
-    @classmethod
-    def of(
-        cls,
-        run: StoredRun,
-        policy: str,
-        attributes: Sequence[str],
-        path: Path,
-        read: Read,
-        columns: Sequence[str],
-        *,
-        numbers: bool,
-    ) -> PolicyRows:
-        """Return the records of a run under a policy.
+    @cached_property
+    def start(self) -> list[int]:
+        """Number of records before each file of a folder."""
+        return first_rows(self.path)
 
-        Parameters
-        ----------
-        run : StoredRun
-        policy : str
-        attributes : sequence of str
-            Names of the quasi-identifiers.
-        path, read, columns, numbers
-            As in the class.
-
-        Raises
-        ------
-        InputError
-            If the table of records lacks a column.
-        """
-        table = run.tables["records"]
-        if isinstance(table, Path):
-            table = table.absolute()
-            with reading_parquet(table):
-                names = parquet.read_schema(table).names
-        else:
-            names = list(map(str, table.columns))
-        needed = (*DECIDED, *attributes)
-        require_columns(names, ("record", "policy", *needed), run.folder / "records.parquet")
-        decided = [name for name in dict.fromkeys((*needed, "participates")) if name in names]
-        n_records = run.record_keys.rows_by_value("policy")[policy]
-        path = path.absolute()
-        return cls(path, read, columns, table, policy, decided, n_records, first_rows(path), numbers)
+    @cached_property
+    def decided(self) -> list[str]:
+        """Columns of the table of records that are read."""
+        with reading_parquet(self.outcomes):
+            names = parquet.read_schema(self.outcomes).names
+        require_columns(names, ("record", "policy", *DECIDED, *self.attributes), self.outcomes)
+        chosen = ["record"] * self.numbers + [*DECIDED, *self.attributes]
+        return chosen + [name for name in ("participates",) if name in names]
 
     def counted(self, over_files: OverFiles) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64], pa.RecordBatch]:
         """Return the distinct rows of the records.
@@ -178,42 +137,38 @@ class PolicyRows:
         InputError
             If the file cannot be read or lacks a column, or its number or order of records differs from the run.
         """
-        files = [*over_files(partial(_counted, self), self.path, len(self.start), *self._others)]
-        n_rows = sum(each.n_rows for each in files)
-        require_number(n_rows, self.n_records, self.path)
-        merged = CodedRows(self.path, files[0].rows.schema.names).add(each.rows for each in files)
-        times = np.concatenate([each.times for each in files])
-        times = occurrences(np.concatenate(merged.numbers), len(merged.distinct), times)
-        first = np.concatenate([begin + each.first for begin, each in zip(self.start, files, strict=True)])
+        found = over_files(partial(_counted, self), self.path, len(self.start), self.outcomes)
+        files, parts, times = zip(*found, strict=True)
+        merged = CodedRows(self.path, files[0].schema.names).add(files)
+        times = occurrences(np.concatenate(merged.numbers), len(merged.distinct), np.concatenate(times))
+        require_number(int(times.sum()), self.n_records, self.path)
+        first = np.concatenate([begin + part for begin, part in zip(self.start, parts, strict=True)])
         index, rows = first[merged.distinct.first], merged.batch()
-        outcomes = {
-            name.removeprefix(_OUTCOME): cells if _is_text(cells.type.value_type) else cells.dictionary_decode()
-            for name, cells in zip(rows.schema.names, rows.columns, strict=True)
-            if name.startswith(_OUTCOME)
-        }
+        outcomes = {}
+        for name, cells in zip(rows.schema.names, rows.columns, strict=True):
+            if name.startswith(_OUTCOME):
+                is_text = pa.types.is_string(cells.type.value_type)
+                outcomes[name.removeprefix(_OUTCOME)] = cells if is_text else cells.dictionary_decode()
         text = merged.frame(rows.schema.names[: -len(outcomes)], trim=False)
         return text.set_axis(index), pa.table(outcomes).to_pandas().set_axis(index), times, rows
 
-    @property
-    def _others(self) -> list[Path]:
-        return [self.outcomes] if isinstance(self.outcomes, Path) else []
-
-    def numbered(self, place: int, known: pa.RecordBatch | None = None) -> CodedRows:
-        """Return the rows of a file by its place in the folder, as numbers of distinct rows.
+    def numbered(self, path: Path, place: int, known: pa.RecordBatch | None = None) -> CodedRows:
+        """Return the rows of a file by its place in the folder `path`, as numbers of distinct rows.
 
         The distinct rows in `known` have the first numbers.
         """
-        columns, batches = self.read(self.path, self.columns, place)
-        require_columns(columns, self.columns, self.path)
+        columns, batches = self.read(path, self.columns, place)
+        require_columns(columns, self.columns, path)
         chosen = existing(self.columns, columns)
-        decided = ["record"] * self.numbers + [*self.decided]
-        names = [*chosen, *(f"{_OUTCOME}{name}" for name in decided)]
-        rows = CodedRows(self.path, names)
+        names = [*chosen, *(f"{_OUTCOME}{name}" for name in self.decided)]
+        rows = CodedRows(path, names)
         if known is not None:
             rows.add([known]).numbers.clear()
-        return rows.add(self._beside((batch.select(chosen) for batch in batches), self.start[place], names))
+        return rows.add(self._beside(path, (batch.select(chosen) for batch in batches), self.start[place], names))
 
-    def _beside(self, batches: Iterator[pa.RecordBatch], start: int, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _beside(
+        self, path: Path, batches: Iterator[pa.RecordBatch], start: int, names: list[str]
+    ) -> Iterator[pa.RecordBatch]:
         """Yield batches of the records, the first one with the number `start`, with the columns of their outcomes."""
         outcomes, rest = self._outcomes(start), None
         for batch in batches:
@@ -222,23 +177,17 @@ class PolicyRows:
                     rest = next(outcomes, None)
                     if rest is None:
                         found = start + batch.num_rows + sum(each.num_rows for each in batches)
-                        require_number(found, self.n_records, self.path)
-                        raise InputError(UNORDERED, source=self.path)
+                        require_number(found, self.n_records, path)
+                        raise InputError(UNORDERED, source=path)
                 n = min(batch.num_rows, rest.num_rows)
-                records = batch.slice(0, n), rest.slice(0, n)
                 if not np.array_equal(rest.column("record").slice(0, n), np.arange(start, start + n)):
-                    raise InputError(UNORDERED, source=self.path)
-                cells = [*records[0].columns, *records[1].columns[not self.numbers :]]
+                    raise InputError(UNORDERED, source=path)
+                cells = [*batch.slice(0, n).columns, *rest.slice(0, n).select(self.decided).columns]
                 yield pa.RecordBatch.from_arrays(cells, names=names)
                 batch, rest, start = batch.slice(n), rest.slice(n), start + n
 
     def _outcomes(self, start: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the policy in the table of records, from record `start` on."""
-        names = ["record", *self.decided]
-        if isinstance(self.outcomes, pd.DataFrame):
-            rows = self.outcomes[self.outcomes["policy"] == self.policy].iloc[start:]
-            yield from pa.Table.from_pandas(rows[names], preserve_index=False).to_batches()
-            return
         # Imported only here, because it loads clients of cloud stores, for which little memory may leave no room.
         from pyarrow import dataset
 
@@ -246,9 +195,8 @@ class PolicyRows:
             own = (dataset.field("policy") == self.policy) & (dataset.field("record") >= start)
             table = dataset.dataset(self.outcomes, format="parquet")
             # Reading further ahead only takes memory.
-            yield from table.to_batches(
-                columns=names, filter=own, use_threads=False, batch_readahead=1, fragment_readahead=1
-            )
+            names = [*dict.fromkeys(["record", *self.decided])]
+            yield from table.to_batches(columns=names, filter=own, use_threads=False, batch_readahead=1)
 
     def written(self, content: Content, folder: Path, over_files: OverFiles) -> Iterator[Path]:
         """Write the released rows to files in a folder, read them back, and yield the files in order.
@@ -261,7 +209,7 @@ class PolicyRows:
             If a file cannot be written, or its rows differ from the released rows when it is read back.
         """
         n_files = 1 if content.known is None else len(self.start)
-        return iter(over_files(partial(_written, self, content, folder), self.path, n_files, *self._others))
+        return iter(over_files(partial(_written, self, content, folder), self.path, n_files, self.outcomes))
 
 
 def require_number(found: int, expected: int, source: Path) -> None:
@@ -271,23 +219,21 @@ def require_number(found: int, expected: int, source: Path) -> None:
         raise InputError(problem, source=source, found=found, expected=f"{expected} records")
 
 
-def _counted(rows: PolicyRows, path: Path, place: int) -> _Counted:
-    found = rows.numbered(place)
-    times = sum((occurrences(part, len(found.distinct)) for part in found.numbers), np.zeros(1, np.int64))
-    return _Counted(found.batch(), found.distinct.first, times, found.distinct.n_rows)
+def _counted(rows: PolicyRows, path: Path, place: int) -> tuple[pa.RecordBatch, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct rows of a file of the records, their first positions in the file, and their counts."""
+    found = rows.numbered(path, place)
+    times = [occurrences(part, len(found.distinct)) for part in found.numbers]
+    return found.batch(), found.distinct.first, np.sum(times, axis=0)
 
 
 def _written(rows: PolicyRows, content: Content, folder: Path, path: Path, place: int) -> Path:
     if content.known is None:
         numbers: list[Numbers] = [np.arange(content.cells.num_rows)]
     else:
-        found = rows.numbered(place, content.known)
+        found = rows.numbered(path, place, content.known)
         if len(found.distinct) > content.known.num_rows:
             raise InputError("the file changed while it was read", source=path)
         numbers = [released[released >= 0] for released in map(content.place.__getitem__, found.numbers)]
-    if not folder.is_dir():
-        expected = "a folder that all computers with workers share"
-        raise InputError("no such folder for the parts of the file", source=folder, expected=expected)
     names, at = content.cells.schema.names, folder / f"{place}.part"
     lines, again = lines_of(content.cells, content.delimiter), CodedRows(at, names).add([content.cells])
     try:
@@ -301,17 +247,10 @@ def _written(rows: PolicyRows, content: Content, folder: Path, path: Path, place
     row = np.concatenate(again.numbers)
     again.numbers.clear()
     columns, batches = table_batches(at, content.delimiter, None)
-    is_equal = columns == names
-    if is_equal:
-        again.add(batches)
-        is_equal = np.array_equal(np.concatenate([row[part] for part in numbers]), np.concatenate(again.numbers))
-    if not is_equal:
+    written = np.concatenate([row[part] for part in numbers])
+    if columns != names or not np.array_equal(np.concatenate(again.add(batches).numbers), written):
         raise InputError("the written file has other rows than the release when it is read back", source=at)
     return at
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def cells_of(table: pd.DataFrame) -> pa.RecordBatch:

@@ -798,7 +798,9 @@ def shared_records(
     needed = (*columns.column_of.values(), *kept.names, *columns.sensitive, *key_columns(columns.person))
     # The position of a counterfeit among the records is found by the numbers of records.
     read = partial(kind.read_batches, scenario)
-    rows = PolicyRows.of(run, chosen, attributes, path, read, needed, numbers=sensitive is not None)
+    # Workers of a cluster have other working folders.
+    of_run, n_records = run.tables["records"].absolute(), run.record_keys.rows_by_value("policy")[chosen]
+    rows = PolicyRows(path, read, needed, of_run, chosen, attributes, n_records, numbers=sensitive is not None)
     frame, outcomes, times, known = rows.counted(over_files)
     source = SourceRecords(run, kind, scenario, columns, path, frame, times)
     shared = _released(source, chosen, kept, forms_of(outcomes, kind, scenario, attributes))
