@@ -69,8 +69,8 @@ def test_three_million_records_are_shared_in_memory_that_does_not_hold_them(tmp_
         ages, sexes = rng.integers(20, 80, n).astype(str), rng.choice(["F", "M"], n)
         table = pd.DataFrame({"age": ages, "sex": sexes, "zip": rng.integers(37000, 37030, n).astype(str)})
         table.to_parquet(f"people.parquet/{number}.parquet", index=False)
-    draft = reidsim.new("people.parquet", folder="draft")
-    draft.with_({"publisher.policies": ["no-attack"]}).run().save("results")
+    reidsim.new("people.parquet", folder="draft")
+    reidsim.run("draft/people.toml", overrides={"publisher.policies": ["no-attack"]}).save("results")
     command = f"{sys.executable} -m reidsim share results -o shared.csv --policy no-attack --accept-risk"
     done = subprocess.run(  # noqa: S602 - fixed command
         f"ulimit -v 1500000; {command}", shell=True, capture_output=True, text=True, check=False

@@ -1,7 +1,7 @@
 """Read records beside the outcomes of a policy, and write the released rows, one file of the records after the other.
 
-Equal records with equal outcomes are one distinct row. Memory depends on the distinct rows, and on one to four bytes
-per row of one file.
+Equal records with equal outcomes are one distinct row. Memory depends on the distinct rows, and on tens of bytes per
+row of one file.
 """
 
 from __future__ import annotations
@@ -138,9 +138,9 @@ class PolicyRows:
             If the file cannot be read or lacks a column, or its number or order of records differs from the run.
         """
         found = over_files(partial(_counted, self), self.path, len(self.start), self.outcomes)
-        files, parts, times = zip(*found, strict=True)
+        files, parts, counts = zip(*found, strict=True)
         merged = CodedRows(self.path, files[0].schema.names).add(files)
-        times = occurrences(np.concatenate(merged.numbers), len(merged.distinct), np.concatenate(times))
+        times = occurrences(np.concatenate(merged.numbers), len(merged.distinct), np.concatenate(counts))
         require_number(int(times.sum()), self.n_records, self.path)
         first = np.concatenate([begin + part for begin, part in zip(self.start, parts, strict=True)])
         index, rows = first[merged.distinct.first], merged.batch()

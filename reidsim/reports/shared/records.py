@@ -799,7 +799,7 @@ def shared_records(
     # The position of a counterfeit among the records is found by the numbers of records.
     read = partial(kind.read_batches, scenario)
     # Workers of a cluster have other working folders.
-    of_run, n_records = run.tables["records"].absolute(), run.record_keys.rows_by_value("policy")[chosen]
+    of_run, n_records = run.folder.absolute() / "records.parquet", run.record_keys.rows_by_value("policy")[chosen]
     rows = PolicyRows(path, read, needed, of_run, chosen, attributes, n_records, numbers=sensitive is not None)
     frame, outcomes, times, known = rows.counted(over_files)
     source = SourceRecords(run, kind, scenario, columns, path, frame, times)
