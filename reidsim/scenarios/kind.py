@@ -1154,7 +1154,8 @@ class Kind(ABC):
         ----------
         scenario : ScenarioHead
         records : DataFrame
-            Rows of the table of records for the policy.
+            Rows of the table of records for the policy. Rows with equal records may be one row, and only the columns
+            strategy, success_probability, participates and those of the attributes need exist.
         attribute : str
         """
         column = records[attribute].astype("category")
@@ -1163,7 +1164,7 @@ class Kind(ABC):
         return column.cat.add_categories(missing).fillna(SUPPRESSED)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return which rows of the table of records are not withheld, shape (n_records,)."""
+        """Return which rows of the table of records, as in `released_values`, are not withheld, shape (n_records,)."""
         return np.asarray(records["strategy"] != "withheld")
 
 
