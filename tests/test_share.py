@@ -171,6 +171,29 @@ def test_cells_of_kept_columns_survive_unchanged(run, reidsim_):
     assert read_table(Path("shared.csv"), trim=False)["note"].tolist() == patients()["note"]
 
 
+def test_a_column_that_follows_from_a_quasi_identifier_is_not_unknown():
+    people = pd.DataFrame({"age": ["30", "31", "40", "41"] * 25, "zip": ["1", "2"] * 50, "code": ["b", "a"] * 50})
+    people["decade"] = people["age"].str[0] + "0s"
+    people["drawn"] = np.random.default_rng(1).choice(["x", "y"], 100)
+    attributes = {name: {"hierarchy": {"rule": "suppress"}} for name in ("age", "zip")}
+    content = {
+        "release": {"path": people},
+        "attributes": attributes,
+        "adversary": {"risk": "prosecutor"},
+        "economics": {"benefit": 100, "loss": 300, "cost": 20},
+        "publisher": {"policies": ["no-attack"]},
+    }
+    columns = ["code", "decade", "drawn"]
+    run = reidsim.Scenario.load(content).run()
+    with pytest.warns(UserWarning) as found:
+        run.share("no-attack", keep=columns, unknown_to_outsiders=columns)
+    texts = [str(each.message) for each in found]
+    assert [text for text in texts if "follows" in text] == [
+        "column 'code', declared unknown to outsiders, follows from zip: who knows zip can know it",
+        "column 'decade', declared unknown to outsiders, follows from age: who knows age can know it",
+    ]
+
+
 def test_the_sidecar_says_how_the_file_came_about(run):
     write_shared(
         Path("shared.csv"),

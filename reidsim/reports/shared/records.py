@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, islice, product
@@ -801,10 +801,10 @@ def shared_records(
     # Workers of a cluster have other working folders.
     of_run, n_records = run.folder.absolute() / "records.parquet", run.record_keys.rows_by_value("policy")[chosen]
     rows = PolicyRows(path, read, needed, of_run, chosen, attributes, n_records, numbers=sensitive is not None)
-    frame, outcomes, times, known = rows.counted(over_files)
+    frame, outcomes, times, distinct = rows.counted(over_files)
     source = SourceRecords(run, kind, scenario, columns, path, frame, times)
     shared = _released(source, chosen, kept, forms_of(outcomes, kind, scenario, attributes))
-    return replace(shared, write=partial(_write, shared, rows, known, over_files))
+    return replace(shared, write=partial(_write, shared, rows, distinct, over_files))
 
 
 def _write(
@@ -858,6 +858,7 @@ def _released(source: SourceRecords, policy: str, kept: Kept, forms: ChosenForms
     if sensitive is not None:
         protecting[sensitive.name] = f"policy {policy}"
     declared = kept.declared(run.content)
+    following = _following(source, declared)
     for name in (name for name in protecting if name in kept.names):
         declared.setdefault(name, f"{protecting[name]} protects the column from inference")
     identifying = kept.identifying(frame, source.path, source.persons, declared, source.represented)
@@ -885,11 +886,33 @@ def _released(source: SourceRecords, policy: str, kept: Kept, forms: ChosenForms
         # True values ``*`` merge with suppressed values in equivalence classes.
         stars=source.stars,
         identifying=identifying,
+        following=following,
         cells=[name for name in table if pd.Series(table[name].unique()).str.match(_FORMULA).any()],
         headings=[name for name in map(str, table) if re.match(_FORMULA, name)],
         counterfeits=int((own < 0).sum()),
     )
     return SharedRecords(policy, table, quasi, forms, source, own, sensitive, declared, kept, tuple(warnings))
+
+
+def _following(source: SourceRecords, names: Iterable[str]) -> dict[str, str]:
+    """Return the columns whose values follow from a quasi-identifier, with the name of the quasi-identifier.
+
+    All people with an equal value of the quasi-identifier then have equal values in the column. If fewer than two
+    people share a value on average, this may be by chance, and the column is not in the result.
+
+    Parameters
+    ----------
+    source : SourceRecords
+    names : iterable of str
+        Kept columns.
+    """
+    found, people, n = dict[str, str](), int(source.represented.sum()), len(source.frame)
+    for name, (attribute, true) in product(names, source.truth.items()):
+        values, (cells, texts) = true.cat.codes.to_numpy() + 1, coded(source.frame[name])
+        n_values = len(np.unique(values))
+        if len(texts) > 1 and 2 * n_values <= people and len(distinct_rows([values, cells], n)[0]) == n_values:
+            found[name] = str(attribute)
+    return found
 
 
 def _counterfeits(
