@@ -120,11 +120,11 @@ def anchors_of(path: Path) -> set[str]:
 
 def test_every_citation_of_an_explanation_has_a_reference() -> None:
     entries = (DOCS / "explanation/references.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^- (\w+),[^(]*\((\d{4})\)", entries, flags=re.MULTILINE))
+    listed = set(re.findall(r"^- ([\w-]+),[^(]*\((\d{4})\)", entries, flags=re.MULTILINE))
     for page in (page for page in PAGES if page.startswith("explanation/")):
         text = " ".join((DOCS / page).read_text(encoding="utf-8").split())
-        several = re.findall(r"([A-Z]\w+)(?: (?:and|&) [A-Z]\w+| et al\.),? \(?(\d{4})", text)
-        one = re.findall(r"[(\[]([A-Z]\w+),? (\d{4})[\])]", text)
+        several = re.findall(r"([A-Z][\w-]+)(?: (?:and|&) [A-Z][\w-]+| et al\.),? \(?(\d{4})", text)
+        one = re.findall(r"[(\[]([A-Z][\w-]+),? (\d{4})[\])]", text)
         assert {*several, *one} - listed == set(), page
 
 

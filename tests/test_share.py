@@ -185,7 +185,7 @@ def test_a_column_that_follows_from_a_quasi_identifier_is_not_unknown():
     }
     columns = ["code", "decade", "drawn"]
     run = reidsim.Scenario.load(content).run()
-    with pytest.warns(UserWarning) as found:
+    with pytest.warns(UserWarning, match="follows from") as found:
         run.share("no-attack", keep=columns, unknown_to_outsiders=columns)
     texts = [str(each.message) for each in found]
     assert [text for text in texts if "follows" in text] == [
