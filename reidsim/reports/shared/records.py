@@ -908,7 +908,7 @@ def _following(source: SourceRecords, names: Iterable[str]) -> dict[str, str]:
     """
     found, people, n = dict[str, str](), int(source.represented.sum()), len(source.frame)
     for name, (attribute, true) in product(names, source.truth.items()):
-        values, (cells, texts) = true.cat.codes.to_numpy() + 1, coded(source.frame[name])
+        (values, _), (cells, texts) = coded(true), coded(source.frame[name])
         n_values = len(np.unique(values))
         if len(texts) > 1 and 2 * n_values <= people and len(distinct_rows([values, cells], n)[0]) == n_values:
             found[name] = str(attribute)
