@@ -346,3 +346,34 @@ def test_a_kind_of_ones_own_that_names_a_file_is_shared(tmp_path, monkeypatch, s
     assert pd.read_csv("a.csv", dtype="str").to_numpy().tolist() == [["20", "a"], ["20", "b"], ["40", "b"]]
     assert "ABOVE the limit of 0.0909 (the default)" in out
     assert "people by the number of people whose rows match them: 0: 1, 1: 1, 2: 2" in out
+
+
+def _content(people, **sections):
+    return {
+        "release": {"path": people},
+        "attributes": {"age": {"hierarchy": {"rule": "suppress"}}},
+        "economics": {"benefit": 100, "loss": 300, "cost": 21},
+        "adversary": {"risk": "prosecutor"},
+        "publisher": {"policies": ["no-attack"]},
+        **sections,
+    }
+
+
+def test_people_who_left_before_a_wave_do_not_hide_those_in_it():
+    left, stayed = [("30", "B", 2024, 2025)] * 40, [("30", "A", 2025, "")] * 14 + [("30", "B", 2025, "")]
+    people = pd.DataFrame([*left, *stayed], columns=["age", "town", "year", "leaves"])
+    content = _content(people, releases={"enters": "year", "leaves": "leaves"})
+    result = reidsim.Scenario.load(content).run()
+    audit = result.share("no-attack").attrs["sidecar"]["audit"]
+    assert (audit["people"], audit["fewest_people_of_a_row"], audit["people_by_fitting_rows"]) == (15, 15, {"15": 15})
+    with pytest.raises(InputError, match="an adversary who knows town is 1;"):
+        result.share("no-attack", keep=["town"], max_singled_out=1)
+
+
+def test_a_risk_of_the_game_says_that_it_does_not_consider_kept_columns():
+    people = pd.DataFrame({"age": ["30", "31"] * 50, "town": ["A", "B", "B", "A"] * 25})
+    content = _content(people, population={"path": people[["age"]]}, adversary={"risk": "journalist"})
+    result = reidsim.Scenario.load(content).run()
+    with pytest.warns(UserWarning, match="does not consider that outsiders may know town"):
+        assert len(result.share("no-attack", keep=["town"])) == 100
+    assert len(result.share("no-attack", keep=["town"], unknown_to_outsiders=["town"])) == 100

@@ -237,7 +237,7 @@ class ReleaseAudit:
     is_shared : ndarray of bool, shape (n_people,)
         Whether at least one row of the person is shared.
     represented : ndarray of int64, shape (n_people,)
-        Number of people with equal rows whom each person represents.
+        Number of people with equal rows whom each person represents; 0 for people who do not take part in the release.
     people_of_row : ndarray of int64, shape (n_shared,)
         Group size of each shared row: number of people in the release whose true values fit the row.
     misfits : int
@@ -258,7 +258,7 @@ class ReleaseAudit:
 
     @property
     def people(self) -> int:
-        """Number of people with true values, including people without a shared row."""
+        """Number of people who take part in the release, including people without a shared row."""
         return int(self.represented.sum())
 
     @property
@@ -326,9 +326,14 @@ class TrueRecords:
         self._first, self._cell = distinct_rows(self._values, len(truth))
         n_people = int(self._person.max(initial=-1)) + 1
         self._represented = np.ones(n_people, np.int64) if represented is None else represented
-        self._people = row_sets(self._cell, self._person, self._represented)
 
-    def audit(self, released: pd.DataFrame, own: NDArray[np.intp], times: Counts | None = None) -> ReleaseAudit:
+    def audit(
+        self,
+        released: pd.DataFrame,
+        own: NDArray[np.intp],
+        times: Counts | None = None,
+        present: NDArray[np.bool_] | None = None,
+    ) -> ReleaseAudit:
         """Return the audit of a release that was read from its file.
 
         It has group sizes, class sizes, and the number of rows that do not fit their record.
@@ -342,21 +347,23 @@ class TrueRecords:
             Record of each shared row: its row in `truth`, from 0.
         times : ndarray of int64, shape (n_shared,), optional
             Number of rows of the release that are equal to each shared row, with equal records; 1 by default.
+        present : ndarray of bool, shape (n_people,), optional
+            Whether each person takes part in the release; all do by default. Others are not counted.
         """
+        represented = self._represented if present is None else np.where(present, self._represented, 0)
         cell, (form, fits) = self._cell, self._match(released)
         person, owner = self._person, self._person[own]
-        shared_person = np.zeros(len(self._represented), dtype=np.bool_)
+        shared_person = np.zeros(len(represented), dtype=np.bool_)
         shared_person[owner] = True
         counts = ~shared_person[person]
         counts[own] = True
         rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
-        rows = row_sets(form, owner, self._represented)
+        rows = row_sets(form, owner, represented)
         np.minimum.at(rows_of_person, person[counts], people_in(fits, rows)[cell[counts]])
-        people_of_row = people_in(fits.T.tocsr(), self._people)[form]
+        people_of_row = people_in(fits.T.tocsr(), row_sets(cell, person, represented))[form]
         times = np.ones(len(own), np.int64) if times is None else times
         misfits = int(times.sum()) - int((fits[cell[own], form] * times).sum())
         sizes = added_up(rows.people[rows.owner], rows.cells, fits.shape[1])
-        represented = self._represented
         return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, represented, people_of_row, misfits, sizes)
 
     def _match(self, released: pd.DataFrame) -> tuple[Positions, scipy.sparse.csr_array]:

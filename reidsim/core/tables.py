@@ -673,11 +673,20 @@ def _parquet_batches(
             others = [
                 f"column {name!r} ({own[name]}, not {types[name]})" for name in chosen if own[name] != types[name]
             ]
+            for name in chosen:
+                # As numbers, texts such as 01067 would lose characters.
+                if _is_text(own[name]) != _is_text(types[name]) and pa.null() not in (own[name], types[name]):
+                    problem, expected = "another type than in the first file", str(types[name])
+                    raise InputError(problem, source=source, where=name, found=str(own[name]), expected=expected)
             with locating(where=listed(others)), reading_parquet(source):
                 # Reading further ahead only takes memory.
                 yield from file.to_batches(table.schema, columns=chosen, use_threads=False, batch_readahead=1)
 
     return names, batches()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
 
 
 @contextlib.contextmanager

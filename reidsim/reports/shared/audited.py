@@ -45,7 +45,8 @@ RISK_OF_FILE = (
 )
 RISK_OF_GAME = (
     "highest probability, over the shared records, that an attack on the record identifies its person, as the game "
-    "computes it for an adversary who does not know who is in the file, or not all quasi-identifiers"
+    "computes it for an adversary who does not know who is in the file, or not all quasi-identifiers; kept columns are "
+    "not considered"
 )
 RISK_OF_PERTURBATION = (
     "highest posterior probability, over the shared records, of the most probable person, as the game computes it for "
@@ -218,6 +219,11 @@ class Release:
         return not (self.audit["people_more_exposed_than_promised"] or self.audit["rows_that_do_not_fit_their_record"])
 
     @property
+    def unconsidered(self) -> list[str]:
+        """Kept columns that outsiders may know, and that the risk does not consider."""
+        return [name for name in self.shared.kept_columns if name not in {*self.shared.declared, *self.risk.known}]
+
+    @property
     def revealed(self) -> list[dict[str, Any]]:
         """Entries of the audit on sensitive columns that exceed the scenario's limits.
 
@@ -227,7 +233,7 @@ class Release:
 
     @property
     def warnings(self) -> list[str]:
-        """At most two warnings about results of `audit` that contradict the game's risk."""
+        """Warnings about kept columns without a risk, and about results of `audit` that contradict the game's risk."""
         return lines_of("audit_warnings", release=self)
 
     def require_limits(self) -> None:
@@ -300,7 +306,7 @@ def _audit_of(shared: SharedRecords, known: Sequence[str] = ()) -> ReleaseAudit:
         released[column] = pd.Categorical.from_codes(values.get_indexer(texts)[found], labels)
         truth = truth.assign(**{column: pd.Categorical.from_codes(codes, labels)})
     people = TrueRecords(truth, source.persons, source.hierarchies, source.represented) if known else source.people
-    return people.audit(released, shared.own[real], shared.times[real])
+    return people.audit(released, shared.own[real], shared.times[real], shared.present)
 
 
 def _file_risk(shared: SharedRecords, audit: ReleaseAudit) -> FileRisk:
@@ -384,8 +390,9 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
         promised = np.zeros(len(audit.represented))
         np.maximum.at(promised, shared.source.persons, shared.forms.success)
         exposed = audit.easier_than(promised)
-    numbers, number = np.unique(audit.rows_of_person, return_inverse=True)
-    people = added_up(audit.represented, number, len(numbers))
+    present = audit.represented > 0
+    numbers, number = np.unique(audit.rows_of_person[present], return_inverse=True)
+    people = added_up(audit.represented[present], number, len(numbers))
     return {
         "definition": DEFINITION,
         "people": audit.people,
@@ -432,7 +439,7 @@ def _inference_facts(shared: SharedRecords, audit: ReleaseAudit) -> list[dict[st
     from the distribution of values in all source records. It also has the number of rows, and of people, whose group
     violates at least one limit.
     """
-    written, represented = shared.table, shared.source.represented
+    written, represented = shared.table, audit.represented
     if shared.source.limited is None or not len(written):
         return []
     attributes, limits = shared.source.limited

@@ -39,7 +39,7 @@ Read = Callable[[Path, Collection[str], int | None], tuple[list[str], Iterator[p
 DECIDED = ("strategy", "success_probability")
 UNORDERED = "records are not in the order of the release"
 # Distinguishes columns of the table of records from columns of the file.
-_OUTCOME = "records.parquet: "
+_OUTCOME = "\0"
 # Rows that are written at once; more take memory, but no less time.
 _ROWS_AT_ONCE = 2**18
 

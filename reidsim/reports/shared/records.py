@@ -435,12 +435,15 @@ class ChosenForms:
         Success probability of an attack on each record in the game; 0 if the record is not released.
     strategies : Series
         Strategy of each record as in results, such as levels ``"0,3,1"``, as a categorical of texts.
+    participates : ndarray of bool, shape (n_records,)
+        Whether each record's person takes part in the release; records of others are not released.
     """
 
     labels: pd.DataFrame
     shared: NDArray[np.bool_]
     success: NDArray[np.float64]
     strategies: pd.Series[Any]
+    participates: NDArray[np.bool_]
 
     @property
     def highest_risk(self) -> float:
@@ -511,6 +514,13 @@ class SharedRecords:
     def is_real(self) -> NDArray[np.bool_]:
         """Whether each row is a source record, not a counterfeit, shape (n_rows,)."""
         return np.asarray(self.own >= 0)
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Whether each person takes part in the release, shape (n_people,)."""
+        present = np.zeros(len(self.source.represented), dtype=np.bool_)
+        present[self.source.persons[self.forms.participates]] = True
+        return present
 
     @property
     def kept_columns(self) -> list[str]:
@@ -683,12 +693,13 @@ def chosen_forms(
 def forms_of(table: pd.DataFrame, kind: Kind, scenario: ScenarioHead, attributes: Sequence[str]) -> ChosenForms:
     """Return the strategies and released values of rows of the table of records; see `chosen_forms`."""
     labels = {name: kind.released_values(scenario, table, name).astype("category") for name in attributes}
-    shared = kind.is_shared(table)
-    if "participates" in table:
-        # With agents, people who do not participate also have a strategy, but their records are not released.
-        shared = shared & table["participates"].to_numpy(dtype=bool)
+    everybody = np.ones(len(table), dtype=np.bool_)
+    participates = table["participates"].to_numpy(dtype=bool) if "participates" in table else everybody
+    # With agents, people who do not participate also have a strategy, but their records are not released.
+    shared = kind.is_shared(table) & participates
     success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
-    return ChosenForms(pd.DataFrame(labels, index=table.index), shared, success, table["strategy"].astype("category"))
+    strategies = table["strategy"].astype("category")
+    return ChosenForms(pd.DataFrame(labels, index=table.index), shared, success, strategies, participates)
 
 
 def source_records(run: StoredRun) -> SourceRecords:
