@@ -289,7 +289,7 @@ def folder_is_being_written(place="."):
 SOLVING = """
 import sys, time
 from pathlib import Path
-import reidsim.kinds.tables.kind as runner
+from reidsim.kinds.tables.kind import TablesKind as runner
 from reidsim.cli import main
 
 def told(*given, **named):
