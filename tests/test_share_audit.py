@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -376,4 +377,6 @@ def test_a_risk_of_the_game_says_that_it_does_not_consider_kept_columns():
     result = reidsim.Scenario.load(content).run()
     with pytest.warns(UserWarning, match="does not consider that outsiders may know town"):
         assert len(result.share("no-attack", keep=["town"])) == 100
-    assert len(result.share("no-attack", keep=["town"], unknown_to_outsiders=["town"])) == 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(result.share("no-attack", keep=["town"], unknown_to_outsiders=["town"])) == 100

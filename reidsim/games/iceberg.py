@@ -381,7 +381,8 @@ def _solve_sample(
 
     The probability of a record is proportional to its `amounts`, (n_records,), its gap times its weight. So the
     expected share, times the sum of the amounts, is the distance of all records to their optima. A share, (n_drawn,),
-    is between 0 and 1. Records are drawn with replacement, and those whose solution the budget interrupts are left out.
+    is between 0 and 1. Records are drawn with replacement and solved in groups. If the budget ends in the middle of a
+    group, this group is left out.
     """
     summed, known, gap = amounts.cumsum(), _known(search), _gap(search, bound)
     drawn = np.searchsorted(summed, rng.random(_MOST_DRAWN) * summed[-1], side="right")

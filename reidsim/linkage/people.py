@@ -490,7 +490,7 @@ class SensitiveAttribute:
         """Return a `SensitiveAttribute`, given its hierarchy's groups, if any.
 
         `groups` has the group of each value at each level, shape (n_levels, n_values). A top level with a single group
-        is dropped. Without a hierarchy, all values are equally far apart. `alike` is that of the result.
+        is dropped. Without a hierarchy, all values are equally far apart. For `alike`, see the class.
         """
         if groups is None:
             return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :], alike)

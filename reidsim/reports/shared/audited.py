@@ -257,7 +257,7 @@ class Release:
             )
 
 
-def read_back(shared: SharedRecords) -> Release:
+def audited_release(shared: SharedRecords) -> Release:
     """Return the released rows of a policy with their risk and audit.
 
     Parameters
@@ -276,7 +276,7 @@ def read_back(shared: SharedRecords) -> Release:
     # Counterfeits have no person, but a reader of the file counts their values.
     audit, real = _audit_facts(shared, audited), shared.is_real
     if shared.is_perturbed:
-        # The written file has the labels of the run.
+        # Labels differ from the true values on purpose. When the rows are written, each is compared with its labels.
         audit |= {"perturbed_rows": audited.misfits, "rows_that_do_not_fit_their_record": 0}
     audit["kept"] = [diversity(name, table[name], classes, times) for name in shared.kept_columns]
     protected = {"sensitive": _sensitive_facts(shared, classes), "inference": _inference_facts(shared, audited)}

@@ -34,7 +34,7 @@ from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared import records
-from reidsim.reports.shared.audited import Limit, Release, limit_of, read_back
+from reidsim.reports.shared.audited import Limit, Release, audited_release, limit_of
 from reidsim.reports.shared.parts import cells_of, lines_of, text_of
 from reidsim.reports.writer import said
 from reidsim.scenarios.kind import unit_sentence
@@ -94,8 +94,9 @@ def share_run(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write the records that a policy releases, if their risk is within a limit.
 
-    The file is read back and audited. The limit (`max_risk`) applies to both risks of the audit: the highest
-    probability that the person of a record is found, and the highest probability that the record of a person is found.
+    The rows are audited and written. Then the file is read back and compared with the rows. The limit (`max_risk`)
+    applies to both risks of the audit: the highest probability that the person of a record is found, and the highest
+    probability that the record of a person is found.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def write_shared(
     if rulebook is not None:
         require_new_file(rulebook)
     rules = None if rulebook is None else csv_bytes(rulebook_of(shared))
-    found, digest, at = read_back(shared), hashlib.sha256(), path
+    found, digest, at = audited_release(shared), hashlib.sha256(), path
     if not accept_risk:
         limit.require(found.risk, shared.policy, run.content)
         found.require_limits()
@@ -488,7 +489,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     found = {}
     for policy in records.policies_of(run):
         shared = records.records_of_policy(source, policy, kept)
-        found[policy] = read_back(shared)
+        found[policy] = audited_release(shared)
     if sidecar:
         release = found[sidecar["policy"]]
         risk, audit = json.loads(json.dumps([release.risk.facts(limit), release.audit]))
