@@ -160,16 +160,19 @@ class Panel:
         self._task = use_task(self._run, dependencies=None)
 
     def _run(self) -> None:
-        # A task whose thread has not begun is dropped for the next one, which then makes the changes of both.
-        problems = {}
+        # A task whose thread has not begun is dropped for the next one, which then makes the changes of both. A task
+        # whose change an earlier one has made leaves the errors.
+        problems, waiting = {}, self._session.changes
         with self._session.changing:
-            while self._session.changes:
-                key, change = self._session.changes.popleft()
+            if not waiting:
+                return
+            while waiting:
+                key, change = waiting.popleft()
                 try:
                     change()
                 except InputError as error:
                     problems[key] = str(error)
-        self._problems.set(problems)
+            self._problems.set(problems)
         self._done()
 
     def act(self, key: str, change: Callable[[], object]) -> None:

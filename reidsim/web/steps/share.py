@@ -27,16 +27,19 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
     if joint is not None:
         panel.frame(panel.t("joint"), joint.assign(allowed=~joint["too_many"]).drop(columns="too_many"))
     names = {"": panel.t("choose"), **{name: policy_name(name) for name in kind_of(scenario).policies_of(scenario)}}
-    # The scenario may no longer have the chosen policy.
-    policy = next(each for each in (signature.get("policy"), recommended) if each in names)
+
+    def chosen() -> str:
+        # The scenario may no longer have the chosen policy.
+        return next(each for each in (session.signature.get("policy"), recommended) if each in names)
 
     def change(key: str, value: str) -> None:
-        panel.act(key, lambda: session.write_release(policy) if key == "write" else session.sign(key, value))
+        # The policy may have been chosen a moment ago, and not yet be on the page.
+        panel.act(key, lambda: session.write_release(chosen()) if key == "write" else session.sign(key, value))
 
     fields = [
-        panel.select("policy", policy, names),
+        panel.select("policy", chosen(), names),
         *(panel.field(key, signature.get(key, "")) for key in _SIGNATURE),
-        panel.button("write", main=True, disabled=not policy or pending or panel.pending),
+        panel.button("write", main=True, disabled=not chosen() or pending or panel.pending),
     ]
     panel.form(fields, change, "release")
     if files := session.written():

@@ -1,0 +1,60 @@
+"""Changes that a step of the page makes in the background, one after the other."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+solara = pytest.importorskip("solara", reason="needs the extra web")
+
+import reidsim.web  # noqa: E402
+from reidsim.core.errors import InputError  # noqa: E402
+from reidsim.web.parts import Panel  # noqa: E402
+from reidsim.web.session import Session  # noqa: E402
+from reidsim.web.steps import share  # noqa: E402
+
+EXAMPLE = Path(reidsim.web.__file__).with_name("hospital.csv")
+
+
+def wait_until(holds):
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_an_error_stays_if_an_earlier_task_made_the_change(tmp_path):
+    session, may_end, panels = Session(tmp_path), threading.Event(), []
+
+    @solara.component
+    def Step():  # noqa: N802
+        panels.append(Panel("share", session, lambda: None))
+        solara.Text(str(panels[-1].pending))
+
+    def refused():
+        raise InputError("refused")
+
+    solara.render(Step(), handle_error=False)
+    panels[-1].act("first", lambda: may_end.wait(60))
+    wait_until(lambda: session.changing.locked() and not session.changes)
+    # The task of the first change makes the second one as well.
+    panels[-1].act("second", refused)
+    may_end.set()
+    wait_until(lambda: not panels[-1].pending)
+    assert panels[-1].problem("second") == "refused"
+
+
+def test_the_policy_chosen_a_moment_ago_is_written(tmp_path, monkeypatch):
+    session, written, sent = Session(tmp_path), [], []
+    session.take(EXAMPLE)
+    monkeypatch.setattr(session, "recommended", lambda: ("basic", None))
+    monkeypatch.setattr(session, "write_release", written.append)
+    monkeypatch.setattr(Panel, "form", lambda self, fields, change=None, *more, **others: sent.append(change))
+    solara.render(share.Step(session, 0, lambda: None, print), handle_error=False)
+    wait_until(lambda: len(sent) > 1)
+    choose_and_write = sent[-1]
+    choose_and_write("policy", "no-protection")
+    choose_and_write("write", True)
+    wait_until(lambda: written)
+    assert written == ["no-protection"]
