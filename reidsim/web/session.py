@@ -101,6 +101,8 @@ class Session:
         self._solving, self._reading = threading.RLock(), threading.Lock()
         self._newest = 0
         self._held: HeldStudy | None = None
+        # The newest result, with its scenario, and whether it is of all rounds.
+        self._latest: tuple[Scenario, bool, RunResult] | None = None
         self.source: FilePreview | None = None
         self.drafted: DraftedScenario | None = None
         self.scenario: Scenario | None = None
@@ -354,10 +356,17 @@ class Session:
             if number != self._newest or self.is_closed:
                 raise Superseded
 
+        return self._played(with_rounds, require_newest)
+
+    def _played(self, with_rounds: bool, progress: Callable[..., None]) -> RunResult:
+        """Return the result of the scenario, which is computed once, until the scenario changes; see `solve`."""
         with self._solving:
-            require_newest()
-            shown = self.holding(self.required if with_rounds else one_game(self.required))
-            return replace(run_once(shown, progress=require_newest), held=shown)
+            progress()
+            scenario = self.required
+            if self._latest is None or self._latest[0] is not scenario or self._latest[1] != with_rounds:
+                shown = self.holding(scenario if with_rounds else one_game(scenario))
+                self._latest = scenario, with_rounds, replace(run_once(shown, progress=progress), held=shown)
+            return self._latest[2]
 
     def holding(self, scenario: Scenario) -> Scenario:
         """Return a scenario with its data in memory."""
@@ -447,9 +456,8 @@ class Session:
         report = {key: value for key, value in self.signature.items() if key != "policy"} | {"break_even": False}
         with TemporaryDirectory(prefix=".share-", dir=self.folder) as place:
             unfinished, shared = Path(place) / "shared", self.folder / "shared"
-            # Unlike `solve`, this run is not stopped by what the page shows meanwhile.
-            shown = self.holding(one_game(self.required))
-            results = replace(run_once(shown), held=shown).save(Path(place) / "results")
+            # Unlike in `solve`, a computation is not stopped by what the page shows meanwhile.
+            results = self._played(False, lambda *_: None).save(Path(place) / "results")
             _, self.warnings, _ = share_files(results, into=unfinished, policy=policy, report=report)
             shutil.rmtree(shared, ignore_errors=True)
             unfinished.rename(shared)

@@ -360,8 +360,8 @@ class CoarseRows(Exception):  # noqa: N818 - not an error: the study then makes 
 # Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison. A
 # higher share gives better repairs and recomputes more rates.
 _NEAR = 0.8
-# Limit on comparisons of values in exchanges; they take half a second.
-_MOST_COMPARISONS = 200_000_000
+# Limit on comparisons of values in exchanges; they take about half a second.
+_MOST_COMPARISONS = 100_000_000
 # The search reports between parts of a pass over all records, and between as many records of the search for exchanges;
 # at 3,000 records, it then reports several times a second.
 _PARTS, _AT_ONCE = 16, 4
@@ -615,10 +615,10 @@ class _Search:
         `improve`. The search also ends at a limit on comparisons.
         """
         n, left = len(goal.allowed), _MOST_COMPARISONS
-        record, clean = 0, 0
+        record, clean, to_fit = 0, 0, np.full((len(goal.release.cells) if goal.is_safe else 0, n), np.nan)
         while clean < n and left > 0:
             self._report()
-            found, record, clean, left, evaluated = _next_exchange(goal, record, clean, left, _AT_ONCE)
+            found, record, clean, left, evaluated = _next_exchange(goal, to_fit, record, clean, left, _AT_ONCE)
             self.evaluated += evaluated
             if found:
                 self.improve(goal)
@@ -775,19 +775,25 @@ def _improve(goal: Goal, records: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @borrowing()
-def _lacks(release: Release) -> int:
-    """Return the number of the first cell through which a shared record suffers harm.
+def _set_bounds(release: Release, to_fit: Floats, bounds: Floats, seen: NDArray[np.bool_]) -> None:
+    """Bound each record's benefit under strategies that give every cell that lacks a row one more.
 
-    A cell is a distinct combination of values. The harm excludes harm from sensitive values. The result is -1 if no
-    shared record suffers harm.
+    A cell, which is a distinct combination of values, lacks a row if a shared record suffers harm through it; harm
+    from sensitive values does not count. The function fills `bounds`, shape (n_records,): inf if no cell lacks a row.
+    See `_next_exchange` for `to_fit`, of which the rows of these cells are filled.
     """
+    bounds[:] = np.inf
+    seen[:] = False
     for record in range(len(release.strategies)):
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
             cell = release.own[entry]
-            if form >= 0 and harm_of(release.harm, record, form, release.fitting[cell]) > 0:
-                return int(cell)
-    return -1
+            if form >= 0 and not seen[cell] and harm_of(release.harm, record, form, release.fitting[cell]) > 0:
+                seen[cell] = True
+                for other in range(len(bounds)):
+                    if np.isnan(to_fit[cell, other]):
+                        to_fit[cell, other] = _benefit_to_fit(release, other, cell)
+                    bounds[other] = min(bounds[other], to_fit[cell, other])
 
 
 @borrowing()
@@ -816,13 +822,17 @@ def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
 
 
 @compiled()
-def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) -> tuple[bool, int, int, int, int]:
+def _next_exchange(
+    goal: Goal, to_fit: Floats, record: int, clean: int, left: int, most: int
+) -> tuple[bool, int, int, int, int]:
     """Make the first exchange of two records that raises the total.
 
     Parameters
     ----------
     goal : Goal
         If `is_safe`, the release has no harm, and the record that is tried in turn must gain benefit.
+    to_fit : ndarray of float64, shape (n_cells, n_records)
+        Largest benefit of each record if it fits a cell, see `_benefit_to_fit`; nan until it is needed.
     record : int
         The first record to try.
     clean : int
@@ -841,7 +851,8 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) ->
     """
     release, tie = goal.release, goal.tie
     n, size = goal.allowed.shape
-    lower, more, evaluated = np.empty((2, size + 1)), np.empty((2, size + 1)), 0
+    lower, more, bounds, evaluated = np.empty((2, size + 1)), np.empty((2, size + 1)), np.empty(n), 0
+    seen = np.empty(len(release.cells), dtype=np.bool_)
     entries, comparisons = len(release.own) / n, len(release.cells) * len(release.worth.levels)
     once = int((entries * len(release.cells) + size) * len(release.worth.levels))
     if len(release.several) > 0:
@@ -860,18 +871,19 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) ->
             share_as(release, record, new)
             # Under limits on sensitive values, no record is skipped: a row that no longer fits can also remove the
             # excess.
-            lacks = _lacks(release) if goal.is_safe and release.harm.value_weight == 0.0 else -1
+            is_bounded = goal.is_safe and release.harm.value_weight == 0.0
+            if is_bounded:
+                _set_bounds(release, to_fit, bounds, seen)
             spent += 2 * once
             for other in range(0 if goal.is_safe else record + 1, n):
                 if other == record:
                     continue
-                if lacks >= 0:
-                    # The second record's row must fit the cell that lacks a row, or the second record is in that cell.
-                    spent += len(release.worth.levels)
+                if is_bounded:
+                    # The second record's row must fit each cell that lacks a row, or the second record is in that cell.
+                    spent += 1
                     now = release.strategies[other]
-                    least = _benefit_to_fit(release, other, lacks)
-                    least -= benefit_in(release.worth, other, now) if now >= 0 else 0.0
-                    if least + more[0, new] <= tie[record]:
+                    most_gained = bounds[other] - (benefit_in(release.worth, other, now) if now >= 0 else 0.0)
+                    if most_gained + more[0, new] <= tie[record]:
                         continue
                 _changes(goal, other, lower[1], more[1])
                 spent += once

@@ -755,9 +755,10 @@ def effect_on_others(release: Release, record: int) -> float:
         gained[0] += same
         present += same if shared else 0.0
     for attribute in range(len(release.worth.levels)):
-        stride, levels = release.worth.strides[attribute], release.worth.levels[attribute]
-        for number in range(len(gained)):
-            if number // stride % levels > 0:
+        stride = release.worth.strides[attribute]
+        block = stride * release.worth.levels[attribute]
+        for begin in range(0, len(gained), block):
+            for number in range(begin + stride, begin + block):
                 gained[number] += gained[number - stride]
     return present
 
