@@ -360,8 +360,10 @@ class CoarseRows(Exception):  # noqa: N818 - not an error: the study then makes 
 # Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison. A
 # higher share gives better repairs and recomputes more rates.
 _NEAR = 0.8
-# Limit on comparisons of values in exchanges; they take about half a second.
-_MOST_COMPARISONS = 100_000_000
+# In place of the number of a cell or group, neither of which is below -1.
+_NONE, _SEVERAL = -2, -3
+# Limit on comparisons of values in exchanges; with those that are not counted, they take up to a few seconds.
+_MOST_COMPARISONS = 50_000_000
 # The search reports between parts of a pass over all records, and between as many records of the search for exchanges;
 # at 3,000 records, it then reports several times a second.
 _PARTS, _AT_ONCE = 16, 4
@@ -554,6 +556,23 @@ class Goal(NamedTuple):
     prohibitive: float
 
 
+class Lacks(NamedTuple):
+    """Hold the cells that lack rows: those through which a shared record suffers harm.
+
+    A cell is a distinct combination of values; harm from sensitive values does not count.
+
+    Attributes
+    ----------
+    cells : ndarray of int64, shape (n_entries,)
+        The cells; a cell may occur twice.
+    common : ndarray of int64, shape (n_attributes, most levels)
+        The group that all these cells have in common, by attribute and level; `_NONE` if their groups differ.
+    """
+
+    cells: NDArray[np.int64]
+    common: NDArray[np.int64]
+
+
 class _Search:
     """Search that improves releases step by step, and counts evaluated strategies.
 
@@ -615,10 +634,10 @@ class _Search:
         `improve`. The search also ends at a limit on comparisons.
         """
         n, left = len(goal.allowed), _MOST_COMPARISONS
-        record, clean, to_fit = 0, 0, np.full((len(goal.release.cells) if goal.is_safe else 0, n), np.nan)
+        record, clean = 0, 0
         while clean < n and left > 0:
             self._report()
-            found, record, clean, left, evaluated = _next_exchange(goal, to_fit, record, clean, left, _AT_ONCE)
+            found, record, clean, left, evaluated = _next_exchange(goal, record, clean, left, _AT_ONCE)
             self.evaluated += evaluated
             if found:
                 self.improve(goal)
@@ -775,64 +794,79 @@ def _improve(goal: Goal, records: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @borrowing()
-def _set_bounds(release: Release, to_fit: Floats, bounds: Floats, seen: NDArray[np.bool_]) -> None:
-    """Bound each record's benefit under strategies that give every cell that lacks a row one more.
+def _set_lacks(release: Release, lacks: Lacks) -> tuple[int, int]:
+    """Fill `lacks`, and return the number of its cells and the one that lacks more than one row.
 
-    A cell, which is a distinct combination of values, lacks a row if a shared record suffers harm through it; harm
-    from sensitive values does not count. The function fills `bounds`, shape (n_records,): inf if no cell lacks a row.
-    See `_next_exchange` for `to_fit`, of which the rows of these cells are filled.
+    In place of the second number, `_NONE` means that there is no such cell, and `_SEVERAL` that there are several.
     """
-    bounds[:] = np.inf
-    seen[:] = False
+    number, far = 0, _NONE
     for record in range(len(release.strategies)):
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
             cell = release.own[entry]
-            if form >= 0 and not seen[cell] and harm_of(release.harm, record, form, release.fitting[cell]) > 0:
-                seen[cell] = True
-                for other in range(len(bounds)):
-                    if np.isnan(to_fit[cell, other]):
-                        to_fit[cell, other] = _benefit_to_fit(release, other, cell)
-                    bounds[other] = min(bounds[other], to_fit[cell, other])
+            rows = release.fitting[cell]
+            if form < 0 or harm_of(release.harm, record, form, rows) <= 0:
+                continue
+            if harm_of(release.harm, record, form, rows + 1) > 0:
+                far = cell if far in (_NONE, cell) else _SEVERAL
+            for attribute in range(len(release.worth.levels)):
+                for level in range(release.worth.levels[attribute]):
+                    group = release.groups[attribute, level, release.cells[cell, attribute]]
+                    if number == 0:
+                        lacks.common[attribute, level] = group
+                    elif lacks.common[attribute, level] != group:
+                        lacks.common[attribute, level] = _NONE
+            lacks.cells[number] = cell
+            number += 1
+    return number, far
 
 
 @borrowing()
-def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
-    """Return the largest benefit of a strategy under which a record fits a cell.
+def _can_help(release: Release, record: int, lacks: Lacks, number: int, far: int, least: float) -> bool:
+    """Return whether a strategy of a record may end the harm, and have at least a benefit of `least`.
 
-    The cell is a distinct combination of values; for a record with several rows, one of them must fit. The result is in
-    currency units, -inf if there is no such strategy.
+    The strategy must add a row to each of the `number` cells of `lacks`, or the record's own person is in the cell; for
+    `far` see `_set_lacks`. A row that fits a cell already cannot be added to it. Only a record with one distinct row is
+    tested for its benefit.
     """
-    best = -np.inf
-    for entry in range(release.begin[record], release.begin[record + 1]):
-        form, own = 0, release.own[entry]
-        for attribute in range(len(release.worth.levels)):
-            groups = release.groups[attribute]
-            mine, theirs = release.cells[own, attribute], release.cells[cell, attribute]
-            level = 0
-            while level < release.worth.levels[attribute] and groups[level, mine] != groups[level, theirs]:
-                level += 1
-            if level == release.worth.levels[attribute]:
-                form = -1
-                break
-            form += level * release.worth.strides[attribute]
-        if form >= 0:
-            best = max(best, benefit_in(release.worth, record, form))
-    return best
+    now, begin, end = release.strategies[record], release.begin[record], release.begin[record + 1]
+    levels, strides, groups, cells = release.worth.levels, release.worth.strides, release.groups, release.cells
+    form = 0
+    for attribute in range(len(levels) if end - begin == 1 else 0):
+        value, level = cells[release.own[begin], attribute], 0
+        while level < levels[attribute] and groups[attribute, level, value] != lacks.common[attribute, level]:
+            level += 1
+        if level == levels[attribute]:
+            return False
+        form += level * strides[attribute]
+    if benefit_in(release.worth, record, form) < least:
+        return False
+    is_far = False
+    for place in range(number if now >= 0 else 0):
+        cell, is_own, fits = lacks.cells[place], False, False
+        for entry in range(begin, end):
+            own, agrees = release.own[entry], True
+            is_own = is_own or own == cell
+            for attribute in range(len(levels)):
+                level = now // strides[attribute] % levels[attribute]
+                if groups[attribute, level, cells[own, attribute]] != groups[attribute, level, cells[cell, attribute]]:
+                    agrees = False
+                    break
+            fits = fits or agrees
+        is_far = is_far or (is_own and cell == far)
+        if fits and not is_own:
+            return False
+    return is_far or far == _NONE
 
 
 @compiled()
-def _next_exchange(
-    goal: Goal, to_fit: Floats, record: int, clean: int, left: int, most: int
-) -> tuple[bool, int, int, int, int]:
+def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) -> tuple[bool, int, int, int, int]:
     """Make the first exchange of two records that raises the total.
 
     Parameters
     ----------
     goal : Goal
         If `is_safe`, the release has no harm, and the record that is tried in turn must gain benefit.
-    to_fit : ndarray of float64, shape (n_cells, n_records)
-        Largest benefit of each record if it fits a cell, see `_benefit_to_fit`; nan until it is needed.
     record : int
         The first record to try.
     clean : int
@@ -851,8 +885,8 @@ def _next_exchange(
     """
     release, tie = goal.release, goal.tie
     n, size = goal.allowed.shape
-    lower, more, bounds, evaluated = np.empty((2, size + 1)), np.empty((2, size + 1)), np.empty(n), 0
-    seen = np.empty(len(release.cells), dtype=np.bool_)
+    lower, more, evaluated = np.empty((2, size + 1)), np.empty((2, size + 1)), 0
+    lacks = Lacks(np.empty(len(release.own), np.int64), np.empty(release.groups.shape[:2], np.int64))
     entries, comparisons = len(release.own) / n, len(release.cells) * len(release.worth.levels)
     once = int((entries * len(release.cells) + size) * len(release.worth.levels))
     if len(release.several) > 0:
@@ -871,19 +905,18 @@ def _next_exchange(
             share_as(release, record, new)
             # Under limits on sensitive values, no record is skipped: a row that no longer fits can also remove the
             # excess.
-            is_bounded = goal.is_safe and release.harm.value_weight == 0.0
-            if is_bounded:
-                _set_bounds(release, to_fit, bounds, seen)
+            number, far = 0, _NONE
+            if goal.is_safe and release.harm.value_weight == 0.0:
+                number, far = _set_lacks(release, lacks)
             spent += 2 * once
             for other in range(0 if goal.is_safe else record + 1, n):
                 if other == record:
                     continue
-                if is_bounded:
-                    # The second record's row must fit each cell that lacks a row, or the second record is in that cell.
-                    spent += 1
+                if number > 0:
+                    spent += len(release.worth.levels)
                     now = release.strategies[other]
-                    most_gained = bounds[other] - (benefit_in(release.worth, other, now) if now >= 0 else 0.0)
-                    if most_gained + more[0, new] <= tie[record]:
+                    least = (benefit_in(release.worth, other, now) if now >= 0 else 0.0) + tie[record] - more[0, new]
+                    if not _can_help(release, other, lacks, number, far, least):
                         continue
                 _changes(goal, other, lower[1], more[1])
                 spent += once
