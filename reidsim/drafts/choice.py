@@ -44,6 +44,7 @@ from reidsim.drafts.profile import (
     rows_with,
     wider_bands,
 )
+from reidsim.populations.counted import MISSING
 from reidsim.populations.population import Attribute, Population, natural_categories
 from reidsim.releases.hierarchy import NOT_A_DATE, SUPPRESSED, date_levels, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.scenarios.hierarchies import DateReading
@@ -815,7 +816,7 @@ def match_columns(
     An attribute matches at most one column: the first with its name, in upper or lower case, else with its concept,
     such as age. Values and categories are read by the same rule, with dates in the same order of day and month. A value
     matches a category with the same letters, or with the same meaning in another language. It also matches the only
-    category that begins with it (``M`` for ``Male``).
+    category that begins with it (``M`` for ``Male``). Missing values match the category ``missing`` of a population.
 
     Parameters
     ----------
@@ -888,6 +889,8 @@ def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], 
         only = begins[0] if len(begins) == 1 else None
         meant = by_letters.get(letters) or by_meaning.get(names.meaning(label)) or only
         values |= {} if meant is None else {label: meant}
+    if MISSING in read:
+        values |= dict.fromkeys(MISSING_MARKS.intersection(profile.rows), MISSING)
     unknown = tuple(label for label in profile.rows if label not in read and label not in values)
     # The hierarchy covers all categories of the population.
     rows = {label: round(number) for label, number in read.items()} | dict.fromkeys(unknown, 0)

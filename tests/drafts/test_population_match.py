@@ -1,5 +1,7 @@
 """Columns and values in another notation are matched to a population, or refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,6 +74,19 @@ def test_records_in_other_words_have_the_risk_of_those_in_the_populations_words(
     sizes = study.linker("journalist").group_sizes.at(0)[study.cell_of_record]
     expected = people.groupby(list(people.columns))["sex"].transform("size").head(80)
     assert sizes.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("mark", ["", "NA"])
+def test_empty_cells_have_the_risk_of_the_populations_missing_values(folder, reidsim_, mark):
+    people = register(day="%Y")
+    people.loc[::7, "marital"] = people.loc[::5, "birth_date"] = ""
+    written(folder, people, people.head(80).replace("", mark))
+    Path("register.toml").write_text('missing = "category"\n' + Path("register.toml").read_text())
+    code, _, err = reidsim_("new", "patients.csv", "--population", "register.toml")
+    assert (code, "match no person" in err) == (0, False)
+    study = build_study(Scenario.load("patients/patients.toml"))
+    sizes = study.linker("journalist").group_sizes.at(0)[study.cell_of_record]
+    assert sizes.tolist() == people.groupby(list(people.columns))["sex"].transform("size").head(80).tolist()
 
 
 @pytest.mark.parametrize(
