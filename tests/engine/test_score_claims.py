@@ -88,7 +88,7 @@ def test_claims_equal_the_sums_over_all_rows(seed, is_noisy, has_population):
     rng = np.random.default_rng(seed)
     people, control, rows = drawn(rng, rng.integers(4, 9)), drawn(rng, rng.integers(4, 9), values=5), drawn(rng, 8)
     rows = rows[rows["age"].isin(people["age"]) & rows["town"].isin(people["town"])]
-    if rows.empty:
+    if rows.empty or not all(control[name].isin(people[name]).any() for name in COLUMNS[:2]):
         return
     scenario = scenario_of(people, {name: {"keep": 0.6} for name in ("age", "town")} if is_noisy else "exact")
     reference, tested = control.iloc[::2], control.iloc[1::2]
@@ -206,6 +206,7 @@ def test_claims_are_printed_and_stored(tmp_path, monkeypatch, reidsim_):
         ({"control": True, "sensitive": ["job", "job"]}, "exact", "sensitive: column named twice; found 'job'"),
         ({"control": pd.DataFrame({"age": ["10"], "town": ["10"]})}, "exact", "argument 'control': too few people"),
         ({"control": pd.DataFrame({"age": ["10", "11"]})}, "exact", "argument 'control': column 'town'"),
+        ({"control": pd.DataFrame({"age": ["1O", ""], "town": ["10", "10"]})}, "exact", "'age': none .*'1O'.* as '1"),
         ({"control": [1]}, "exact", r"argument 'control': .*\[1\]; expected a table"),
         ({"control": True, "sensitive": "job"}, "exact", "score: sensitive: .*'job'; expected a list"),
         ({"key": 5}, "exact", "score: key: .*5; expected text"),
@@ -219,3 +220,30 @@ def test_impossible_claims_are_refused(options, noise, says):
     options = {**options, "control": drawn(rng, 20)} if options.get("control") is True else options
     with pytest.raises(InputError, match=says):
         scenario_of(people, noise).score(people, **options)
+
+
+def test_a_control_in_another_form_is_named():
+    rng = np.random.default_rng(6)
+    people, control = drawn(rng, 100), drawn(rng, 100)
+    score = scenario_of(people).score
+    assert not score(people, control=control).warnings
+    half = control.assign(town=control["town"].where(np.arange(100) % 2 == 0, "0" + control["town"]))
+    (warning,) = score(people, control=half).warnings
+    assert "'town': 50 of 100 people of the control have an unknown value" in warning
+    missing = people.assign(age=people["age"].where(people.index > 0, ""))
+    (warning,) = scenario_of(missing).score(missing, control=control.assign(age="")).warnings
+    assert "'age': 0 of 100 people of the control have an unknown value, and 1 of 100 records" in warning
+
+
+def test_people_of_the_file_are_no_control():
+    rng = np.random.default_rng(8)
+    people, control, synthetic = (drawn(rng, 200, 20) for _ in range(3))
+    score = scenario_of(people).score
+    for released, others in ((people, people), (synthetic, people), (synthetic, synthetic)):
+        with pytest.raises(InputError, match=r"control': the people are those of the .*200 equal rows"):
+            score(released, control=others, synthetic=True)
+    mixed = pd.concat([control.head(150), people.head(50)]).sample(frac=1, random_state=1)
+    equal = mixed.merge(people.drop_duplicates())
+    (warning,) = score(synthetic, control=mixed, synthetic=True).warnings
+    assert f"{len(equal)} of 200 rows of the control equal a record" in warning
+    assert not score(synthetic, control=control, synthetic=True).warnings

@@ -658,20 +658,20 @@ def play_released(
         record = None if synthetic else _records_of(study, frame, key, path)
         found = _read_columns(study, labels, record, columns)
         played = None if record is None else ReleasedFile(study, record, found).play()
-    claims = pd.DataFrame(columns=CLAIMS)
+    claims, about_control = pd.DataFrame(columns=CLAIMS), tuple[str, ...]()
     if control is not None:
         sensitive = sensitive or [name for name in key_columns(study.scenario.publisher.sensitive) if name in frame]
         require_columns(frame, sensitive, path)
         known, expected = next((name for name in sensitive if name in columns.values()), None), "another column"
         refuse_first((known, "the adversary knows quasi-identifiers", "--sensitive", known, expected))
-        claims = claims_about_people(study, frame, found, sensitive, control, played)
+        claims, about_control = claims_about_people(study, frame, found, sensitive, control, played)
     statistics, measures = pd.DataFrame(), dict[str, float]()
     if study.data_utility is not None:
         compared = _utility_of_file(study, study.data_utility, frame, record)
         statistics, measures = by_policy({path.name: compared}), measures_of(compared)
     note = "the attribute counts as suppressed in every row"
     notes = tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
-    return PlayedFile(played, claims, statistics, measures, notes)
+    return PlayedFile(played, claims, statistics, measures, notes + about_control)
 
 
 def _read_columns(

@@ -18,7 +18,7 @@ and every membership claim is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 from reidsim.core.errors import refuse_first
 from reidsim.core.numerics import wilson_interval
 from reidsim.core.tables import read_table, require_columns, sniff_delimiter
+from reidsim.core.wording import counted
 from reidsim.games.outcomes import Equilibrium
 from reidsim.kinds.tables.cells import ReleasedColumn
-from reidsim.kinds.tables.release import attribute_labels, columns_of_release
+from reidsim.kinds.tables.release import attribute_labels, original_records
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.likelihood import Candidates, match_rows
 from reidsim.populations.population import Codes
@@ -41,6 +42,9 @@ COLUMNS = ("claim", "claims", "right", "success", "baseline", "advantage", "lowe
 
 # Probabilities are equal if they differ by less than this fraction.
 _EQUAL = 1e-12
+# Shares without a warning: largest of people of the control with an unknown value, smallest of records with a value of
+# the control.
+_MOST_UNKNOWN, _LEAST_SHARED = 0.05, 0.05
 
 
 def claims_about_people(
@@ -50,8 +54,8 @@ def claims_about_people(
     sensitive: Sequence[str],
     control: Path,
     played: Equilibrium | None,
-) -> pd.DataFrame:
-    """Return the claims that a file allows, one row per kind of claim.
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the claims that a file allows, one row per kind of claim, and warnings about the control.
 
     Equally many people of the original and of the control are tested. The reference population of membership claims is
     the population of the scenario, if there is one. Otherwise, it is every second person of the control, and the others
@@ -80,13 +84,17 @@ def claims_about_people(
         people up, among all rows; the claims about the control; or 1/2), ``advantage`` (success less baseline) with its
         95 % interval ``lower`` to ``upper`` (Newcombe 1998, from Wilson intervals), ``adversary_payoff`` (per claim, in
         currency units, of the adversary who gains most) and ``pays`` (whether it is above 0).
+    tuple of str
 
     Raises
     ------
     InputError
-        If the control cannot be read, lacks a column, or has fewer than two people.
+        If the control cannot be read, lacks a column, has fewer than two people, no value of the records in a column,
+        or the same rows as the records or the released file.
     """
+    source, originals = original_records(study.loaded)
     tested = _tested_people(study, control)
+    notes = [*tested.notes, *_rows_of_others(tested.control, control, originals, frame)]
     # The largest entry of a label is 1, as without noise; nobody with a value that no record has fits a label.
     models = [np.pad(each.model / each.model.max(axis=1, keepdims=True), ((0, 0), (0, 1))) for each in columns]
     rows, n = np.column_stack([each.number for each in columns]).astype(np.int32), len(tested.members)
@@ -100,13 +108,14 @@ def claims_about_people(
         found.append(_assessed(study, "identity", attacked.sum(), right, 1.0 / among))
     for name in sensitive:
         require_columns(tested.control, [name], control)
-        originals = columns_of_release(study.loaded, {name: name})[name].astype("str")
-        truth = pd.concat([originals.iloc[tested.members], tested.control[name].iloc[tested.strangers]]).str.strip()
+        require_columns(originals, [name], source)
+        known = originals[name].astype("str").iloc[tested.members]
+        truth = pd.concat([known, tested.control[name].iloc[tested.strangers]]).str.strip()
         guesses = _right_guesses(rows, frame[name].str.strip(), truth, tested.codes, [each.T for each in models])
         found.append(_assessed(study, f"attribute {name}", n, guesses[:n].sum(), guesses[n:].mean(), n))
     claimed = _membership_ratios(rows, models, tested) > 1.0
     found.append(_assessed(study, "membership", claimed.sum(), claimed[:n].sum(), 0.5))
-    return pd.DataFrame(found, columns=COLUMNS)
+    return pd.DataFrame(found, columns=COLUMNS), tuple(notes)
 
 
 class _TestedPeople(NamedTuple):
@@ -124,6 +133,8 @@ class _TestedPeople(NamedTuple):
         Values of the people of the reference.
     people : ndarray of float64, shape (n_cells,)
         Number of people with these values.
+    notes : list of str
+        Warnings about attributes whose values the control hardly shares with the records.
     """
 
     control: pd.DataFrame
@@ -132,6 +143,7 @@ class _TestedPeople(NamedTuple):
     codes: Codes
     reference: Codes
     people: Floats
+    notes: list[str]
 
 
 def _tested_people(study: TablesStudy, path: Path) -> _TestedPeople:
@@ -147,11 +159,54 @@ def _tested_people(study: TablesStudy, path: Path) -> _TestedPeople:
         population = study.population.marginal(domain.names)
         rows, reference = np.arange(len(outside)), population.cells
         people = population.counts.astype(np.float64)
-    inside = study.lattice.codes[study.cell_of_record]
+    inside, notes = study.lattice.codes[study.cell_of_record], list[str]()
+    for attribute, own, others in zip(domain.attributes, inside.T, outside.T, strict=True):
+        column, known, shared = scenario.columns[attribute.name], others < attribute.size, np.isin(own, others)
+        expected = f"values as in the records, such as {attribute.categories[np.bincount(own).argmax()]!r}"
+        problem, found_first = "none of the values is known", control[column].iloc[0]
+        refuse_first((not known.any(), problem, f"column {column!r}", found_first, expected), source=path)
+        if known.mean() < 1 - _MOST_UNKNOWN or shared.mean() < _LEAST_SHARED:
+            notes.append(
+                f"column {column!r}: {(~known).sum():,} of {len(known):,} people of the control have an unknown value, "
+                f"and {shared.sum():,} of {len(shared):,} records a value of the control: claims about membership may "
+                "rest on this difference"
+            )
     places = np.arange(min(len(inside), len(rows)))
     members, strangers = (places * size // len(places) for size in (len(inside), len(rows)))
     codes = np.concatenate([inside[members], outside[rows[strangers]]])
-    return _TestedPeople(control, members, rows[strangers], codes, reference, people)
+    return _TestedPeople(control, members, rows[strangers], codes, reference, people, notes)
+
+
+def _rows_of_others(control: pd.DataFrame, path: Path, records: pd.DataFrame, released: pd.DataFrame) -> Iterator[str]:
+    """Yield a warning if more rows of the control equal a record than of the records equal another record.
+
+    Only columns that both tables have are compared; without people in both tables, the shares are equal in expectation.
+
+    Parameters
+    ----------
+    control, records, released : DataFrame
+        All columns, as text.
+    path : Path
+        File of the control.
+
+    Raises
+    ------
+    InputError
+        If the control has the rows of one of the other tables, in the same order.
+    """
+    for name, other in (("released file", released), ("original records", records)):
+        both, n = [column for column in control if column in other], len(control)
+        number = pd.concat([control[both], other[both].astype("str")]).groupby(both, sort=False).ngroup().to_numpy()
+        same = n == len(other) and np.array_equal(number[:n], number[n:])
+        problem, expected = f"the people are those of the {name}", "people who are not in the released file"
+        refuse_first((same, problem, None, f"{n} equal rows", expected), source=path)
+    times = np.bincount(number[n:], minlength=number.max() + 1)
+    equal, usual = int((times[number[:n]] > 0).sum()), float((times[number[n:]] > 1).mean())
+    if wilson_interval(equal / n, n)[0] > wilson_interval(usual, len(records))[1]:
+        yield (
+            f"{equal} of {counted(n, 'row')} of the control equal a record in all common columns, but only {usual:.0%} "
+            "of the records equal another one: people of the file in the control make claims about members look wrong"
+        )
 
 
 def _membership_ratios(rows: Codes, models: Sequence[Floats], tested: _TestedPeople) -> Floats:

@@ -201,7 +201,7 @@ def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, s
     InputError
         If a column is missing.
     """
-    source, frame = _records(loaded)
+    source, frame = original_records(loaded)
     return select_columns(frame, columns, {}, source)
 
 
@@ -252,7 +252,8 @@ def _refuse_joined_columns(
     refuse_first((joined, "the file has one column", where, str(first), expected), source=path)
 
 
-def _records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
+def original_records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
+    """Return the source of the records, and all their columns as text; one row per record."""
     section = loaded.scenario.release
     if section.path is None:
         return str(section.table), records_of(people_named(str(section.table), loaded))
@@ -265,7 +266,7 @@ def _rows_of_records(
     """Return the source of the records, their rows, and the row of each record; see `ReleasedRecords`."""
     section = loaded.scenario.release
     if not loaded.scenario.counts_records:
-        source, frame = _records(loaded)
+        source, frame = original_records(loaded)
         return source, frame, np.arange(len(frame))
     options = section.model_dump(include={"delimiter", "encoding"})
     read = partial(read_distinct_rows, columns=columns, over_files=loaded.over_files, **options)
