@@ -63,6 +63,8 @@ _PENDING = 2**20
 _COPIES, _TEXT_BYTES = 2, 24
 # Every column takes time, even with few rows.
 _MOST_COLUMNS = 10_000
+# Time of a date without time, beside dates with times.
+_MIDNIGHT = r" 00:00:00(\.0+)?$"
 _ZIP = b"PK\x03\x04"
 # Byte order marks of UTF-16.
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -976,7 +978,8 @@ def write_text_table(table: pd.DataFrame, path: Path, *, levels: bool = False) -
 def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     """Return a column as text, with a new index from 0; see `text_table`.
 
-    Missing values become empty, and whole numbers have no decimals. `trim` removes spaces around values.
+    Missing values become empty, whole numbers have no decimals, and dates no time 00:00, even beside other times. `trim`
+    removes spaces around values.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
@@ -984,6 +987,9 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     text = column.astype("str")
     if trim:
         text = text.str.strip()
+    if column.dtype == object or pd.api.types.is_datetime64_dtype(column.dtype):
+        is_time = np.fromiter((isinstance(cell, datetime) for cell in column), np.bool_, len(column))
+        text = text.mask(is_time, text.str.replace(_MIDNIGHT, "", regex=True))
     if pd.api.types.is_float_dtype(column.dtype):
         # Floats from 2**53 on have no decimals.
         whole = ((column == column.round()) & (column.abs() < 2**53)).fillna(False).to_numpy(dtype=bool)

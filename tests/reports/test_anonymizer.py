@@ -77,6 +77,17 @@ def test_withheld_and_unknown_records_keep_their_row_without_values(fitted, rele
     assert fitted.transform(new).iloc[1].isna().all()
 
 
+@pytest.mark.parametrize("other", ["15.03.1957", pd.Timestamp("1957-03-15 13:00"), pd.NaT])
+def test_a_date_in_another_form_withholds_only_its_own_record(other):
+    born = pd.Series(pd.to_datetime(["1957-03-15", "1962-07-01"] * 20), dtype=object)
+    fitted = reidsim.Anonymizer("no-protection", hierarchies="suppress", accept_risk=True, **AMOUNTS)
+    fitted.fit(pd.DataFrame({"born": born.astype("datetime64[ns]"), "sex": "F"}))
+    born[1] = other
+    for dates in (born, born.infer_objects()):
+        released = fitted.transform(pd.DataFrame({"born": dates, "sex": "F"}).head(4))
+        assert released["born"].fillna("").tolist() == ["1957-03-15", "", "1957-03-15", "1962-07-01"]
+
+
 def test_transform_is_apply_of_the_rulebook(fitted, tmp_path):
     (tmp_path / "rules.csv").write_bytes(csv_bytes(fitted.rulebook_))
     new = PATIENTS.sample(40, random_state=1)
