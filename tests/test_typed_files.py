@@ -166,8 +166,8 @@ def test_text_is_read_in_the_encoding_that_is_given(tmp_path, encoding):
 @pytest.mark.parametrize(
     ("content", "encoding", "message"),
     [
-        (TEXT.encode("latin-1"), "utf-8", "or set its encoding, such as latin-1"),
-        (TEXT.encode("utf-16"), "utf-8", "or set the encoding to utf-16"),
+        (TEXT.encode("latin-1"), "utf-8", "or set --encoding or key encoding, such as latin-1"),
+        (TEXT.encode("utf-16"), "utf-8", "or set --encoding or key encoding, such as utf-16"),
         (TEXT.encode("latin-1"), "ascii", "line 2: not a text file in ascii; found 'byte 0xf6'"),
         (TEXT.encode(), "latin1000", "unknown encoding; found 'latin1000'"),
     ],

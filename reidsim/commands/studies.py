@@ -429,6 +429,8 @@ class AttackOptions:
         Cost of a claim (default: the scenario's).
     coverage : SHARE
         Probability that the person of a row is in the register.
+    encoding : NAME
+        Character encoding of the CSV files, such as latin-1 (default: UTF-8).
     """
 
     truth: Path | None = None
@@ -437,6 +439,7 @@ class AttackOptions:
     gain: Annotated[float | None, typer.Option(min=0.0)] = None
     cost: Annotated[float | None, typer.Option(min=0.0)] = None
     coverage: float = 1.0
+    encoding: arguments.EncodingOption = None
 
 
 def attack(

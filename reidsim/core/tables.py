@@ -65,6 +65,7 @@ _COPIES, _TEXT_BYTES = 2, 24
 _MOST_COLUMNS = 10_000
 # Time of a date without time, beside dates with times.
 _MIDNIGHT = r" 00:00:00(\.0+)?$"
+_OF_CSV = "an encoding only for a CSV file"
 _ZIP = b"PK\x03\x04"
 # Byte order marks of UTF-16.
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -749,7 +750,7 @@ def _utf8(path: Path, encoding: str | None, progress: Callable[[int], object] = 
         except UnicodeDecodeError as error:
             if codec == "utf-8" and hint is None:
                 hint = "the file is in UTF-16: save it as UTF-8" if is_utf16 else "save the file as UTF-8"
-                option = "set the encoding to utf-16" if is_utf16 else "set its encoding, such as latin-1"
+                option = f"set --encoding or key encoding, such as {'utf-16' if is_utf16 else 'latin-1'}"
                 hint += f", or {option}" if encoding else ""
             problem = f"not a text file in {'UTF-8' if codec == 'utf-8' else codec}"
             line += error.object.count(b"\n", 0, error.start) - waiting
@@ -775,8 +776,8 @@ def refuse_encoding_of_types(path: Path, encoding: str | None) -> None:
         If an encoding is given for a Parquet, Excel, Stata, SPSS or SAS file.
     """
     if encoding is not None and path.suffix.lower() in (".parquet", *TYPED_ENDINGS):
-        problem, expected = "the file format defines its own encoding", "an encoding only for a CSV file"
-        raise InputError(problem, source="--encoding", found=encoding, expected=expected)
+        problem = "the file format defines its own encoding"
+        raise InputError(problem, source="--encoding", found=encoding, expected=_OF_CSV)
 
 
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
@@ -935,7 +936,7 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
 
 
 @contextlib.contextmanager
-def as_file(data: Any, argument: str, name: str = "data") -> Iterator[Path]:
+def as_file(data: Any, argument: str, name: str = "data", encoding: str | None = None) -> Iterator[Path]:
     """Yield the path of a table; a table in memory is written to a private file for the duration of the block.
 
     Parameters
@@ -946,19 +947,23 @@ def as_file(data: Any, argument: str, name: str = "data") -> Iterator[Path]:
         Name of the table in messages.
     name : str
         Name of the file, without its ending.
+    encoding : str, optional
+        Encoding that the user gave for the file.
 
     Raises
     ------
     InputError
         If there is neither a table nor a path, or the table in memory has no rows or no columns, or two columns have
-        equal names.
+        equal names; or if an encoding is given for another file than delimited text.
     """
     table = pandas_table(data)
     if not isinstance(table, pd.DataFrame):
         wrong = not isinstance(table, str | os.PathLike), "wrong type", None, table, "a table, or the path of a file"
         refuse_first(wrong, source=argument)
+        refuse_encoding_of_types(Path(table), encoding)
         yield Path(table)
         return
+    refuse_first((encoding, "a table in memory has no encoding", argument, encoding, _OF_CSV), source="--encoding")
     with TemporaryDirectory(prefix="reidsim-") as place:
         path = Path(place, f"{name}.csv")
         write_text_table(text_table(table, argument), path)
@@ -978,7 +983,7 @@ def write_text_table(table: pd.DataFrame, path: Path, *, levels: bool = False) -
 def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     """Return a column as text, with a new index from 0; see `text_table`.
 
-    Missing values become empty, whole numbers have no decimals, and dates no time 00:00, even beside other times. `trim`
+    Missing values become empty, whole numbers have no decimals, and dates beside times have no time 00:00. `trim`
     removes spaces around values.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):

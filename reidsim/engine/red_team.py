@@ -108,6 +108,7 @@ def attack(
     cost: float | None = None,
     scenario: Scenario[Any] | str | Path | None = None,
     coverage: float = 1.0,
+    encoding: str | None = None,
     seed: int | None = None,
     allow_code: bool = False,
     progress: Progress | None = None,
@@ -134,6 +135,8 @@ def attack(
         A scenario, or its name or file; its hierarchies, names of columns and values are used.
     coverage : float, optional
         Probability that the person of a row is in the register, above 0.
+    encoding : str, optional
+        Encoding of the CSV files; UTF-8 if not given.
     seed : int
         Seed of random choices between equally probable people. Default: the scenario's seed, or 0.
     allow_code : bool
@@ -167,12 +170,20 @@ def attack(
         missing, expected = "amount missing", "an amount, or a scenario with economics"
         refuse_first((amount is None, missing, name, None, expected), source="attack")
     seed = (0 if loaded is None else loaded.scenario.seed) if seed is None else seed
-    given = {"id": id, "person": person, "gain": gain, "cost": cost, "coverage": coverage, "seed": seed}
+    given = {
+        "id": id,
+        "person": person,
+        "gain": gain,
+        "cost": cost,
+        "coverage": coverage,
+        "encoding": encoding,
+        "seed": seed,
+    }
     options = validated(_Options, given, "attack")
     with (
-        as_file(data, "attack: argument 'data'", "shared") as shared_file,
-        as_file(register, "attack: argument 'register'", "register") as register_file,
-        as_file("" if truth is None else truth, "attack: argument 'truth'", "truth") as truth_file,
+        as_file(data, "attack: argument 'data'", "shared", encoding) as shared_file,
+        as_file(register, "attack: argument 'register'", "register", encoding) as register_file,
+        as_file("" if truth is None else truth, "attack: argument 'truth'", "truth", encoding) as truth_file,
     ):
         files = {"file": shared_file, "register": register_file}
         files |= {} if truth is None else {"truth": truth_file}
@@ -187,6 +198,7 @@ class _Options(Section):
     gain: float = Field(ge=0)
     cost: float = Field(ge=0)
     coverage: float = Field(gt=0, le=1)
+    encoding: str | None
     seed: Seed
 
 
@@ -200,7 +212,11 @@ def _attacked(
     started, key, person, seed = time.perf_counter(), options.id, options.person, options.seed
     report: Progress = progress or (lambda task, done, total: None)
     report("reading files", 0, 3)
-    tables = {name: read_coded_table(path, delimiter=sniff_delimiter(path)) for name, path in files.items()}
+    encoding = options.encoding or "utf-8"
+    tables = {
+        name: read_coded_table(path, delimiter=sniff_delimiter(path, encoding), encoding=encoding)
+        for name, path in files.items()
+    }
     shared, register = tables["file"], tables["register"]
     for table, name, column in ((register, "register", key), (shared, "file", person)):
         if column is not None:

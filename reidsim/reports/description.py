@@ -321,7 +321,7 @@ def describe(
     >>> reidsim.describe(pandas.DataFrame({"age": [30, 30, 52], "sex": ["F", "F", "M"]})).uniques
     1
     """
-    with as_file(data, "describe: argument 'data'") as source:
+    with as_file(data, "describe: argument 'data'", encoding=encoding) as source:
         if source.suffix == ".toml":
             hint = "run reidsim populate to make a file from the recipe"
             raise InputError("a recipe, not a file of people", source=source, hint=hint)
@@ -485,7 +485,6 @@ def read_coded_file(
     """
     recorded, weights = dict[str, Any](), None
     require_no_device(path)
-    tables.refuse_encoding_of_types(path, encoding)
     if path.suffix == ".parquet":
         with tables.reading_parquet(path):
             recorded = population_metadata(parquet.read_schema(path.absolute())) or {}
@@ -495,7 +494,7 @@ def read_coded_file(
         path,
         delimiter=tables.sniff_delimiter(path, encoding),
         comment="#",
-        encoding=encoding,
+        encoding=encoding or "utf-8",
         columns=None if columns is None else [*columns, *besides],
     )
     if columns is None:

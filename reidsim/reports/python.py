@@ -553,7 +553,7 @@ def new(
     data = data if source is None else source.path
     place, library = PrivateFolder(), library_of(data)
     into = Path(place.name if folder is None else folder)
-    with as_file(data, "new: argument 'data'", name) as given, reading(given):
+    with as_file(data, "new: argument 'data'", name, encoding) as given, reading(given):
         path = given if folder and isinstance(data, str | Path) else into / given.name
         if path != given:
             shutil.copyfile(given, path)

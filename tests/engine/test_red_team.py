@@ -116,6 +116,22 @@ def test_unique_people_are_found_and_a_group_of_four_one_time_in_four():
     assert abs(others["correct"].sum() - 60) < 4 * np.sqrt(60)
 
 
+def test_files_in_another_encoding_are_read_by_option(folder, reidsim_):
+    people = pd.DataFrame({"name": [f"n{number}" for number in range(20)], "town": ["Köln", *["Bonn"] * 19]})
+    people.to_csv("people.csv", index=False, encoding="latin-1")
+    options = ("people.csv", "--register", "people.csv", "--id", "name", "--gain", "100", "--cost", "20", "-o", "out")
+    code, _, err = reidsim_("attack", *options)
+    assert code == 2
+    assert "line 2: not a text file in UTF-8" in err
+    assert "--encoding" in err
+    assert reidsim_("attack", *options, "--encoding", "latin-1")[0] == 0
+    assert reidsim.load_result("out").claims["person"].tolist() == ["n0"]
+    with pytest.raises(
+        reidsim.InputError, match="encoding: attack: argument 'data': a table in memory has no encoding"
+    ):
+        reidsim.attack(people, "people.csv", gain=100, cost=20, encoding="latin-1")
+
+
 def test_people_outside_the_register_are_predicted_by_its_coverage():
     rng = np.random.default_rng(7)
     people = pd.DataFrame({"age": rng.integers(0, 60, 4000), "place": rng.choice(PLACES[:20], 4000)})

@@ -34,6 +34,16 @@ def printed(description, width=80):
     return console.file.getvalue()
 
 
+def test_a_file_in_another_encoding_is_read_by_option(tmp_path):
+    path = tmp_path / "towns.csv"
+    path.write_bytes("town\nKöln\nBonn\nBonn\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"line 2: not a text file in UTF-8.*or set --encoding"):
+        describe(path)
+    assert describe(path, encoding="latin-1").uniques == 1
+    with pytest.raises(InputError, match="a table in memory has no encoding; found 'latin-1'"):
+        describe(pd.DataFrame({"town": ["Köln"]}), encoding="latin-1")
+
+
 @given(rows=st.lists(st.tuples(VALUES, VALUES, st.integers(0, 4)), min_size=1, max_size=15))
 @examples(40)
 def test_a_file_is_described_as_a_count_describes_it(rows, tmp_path_factory):

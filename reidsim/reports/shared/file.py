@@ -26,7 +26,6 @@ from reidsim.core.tables import (
     native_table,
     read_counted_table,
     read_table,
-    refuse_encoding_of_types,
     require_columns,
     sniff_delimiter,
 )
@@ -637,10 +636,10 @@ def apply(
     if path is not None:
         require_new_file(Path(path))
     kept = records.Kept(keep, keep_identifier, keep_free_text)
-    with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, as_file(data, "apply: argument 'data'") as new:
+    new_file = as_file(data, "apply: argument 'data'", encoding=encoding)
+    with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, new_file as new:
         rules, values = _read_rulebook(rules_file)
         records.require_file(new, "new records")
-        refuse_encoding_of_types(new, encoding)
         delimiter = sniff_delimiter(new, encoding)
         frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
         require_columns(frame, [*values, *kept.names], new)
