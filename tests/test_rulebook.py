@@ -108,6 +108,22 @@ def test_new_records_are_shared_by_the_rules_and_others_are_withheld(town):
     assert rows == [[yes[5], yes[4], "flu"]] * 6
 
 
+def test_a_file_without_header_is_released_by_column_numbers(town):
+    Path("bare.csv").write_text(Path("people.csv").read_text().partition("\n")[2])
+    number = {name: str(place + 1) for place, name in enumerate(rows_of("people.csv")[0])}
+    columns = {"age": number["age"], "sex": number["Geschlecht"]}
+    bare = {"release.path": "bare.csv", "release.header": False}
+    reidsim.run("town.toml", overrides=bare | {f"attributes.{k}.column": v for k, v in columns.items()}).save("bare")
+    kept = ("--keep-identifier", "1", "--unknown-to-outsiders", "1")
+    options = ("--policy", "full-domain-no-attack", "--rulebook", "bare-rules.csv", "--accept-risk", *kept)
+    assert town("share", "bare", "-o", "out.csv", *options)[0] == 0
+    code, _, err = town("apply", "bare-rules.csv", "bare.csv", "-o", "again.csv", *kept[:2])
+    assert code == 0, err
+    assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
+    code, _, err = town("apply", "bare-rules.csv", "bare.csv", "-o", "new.csv", "--keep", "age")
+    assert (code, "column 'age': column missing" in err) == (2, True)
+
+
 def break_rules(change):
     def broken():
         header, rows = rows_of("rules.csv")

@@ -53,8 +53,9 @@ _CLASS_DEFINITION = (
 _COUNTERFEIT_DEFINITION = (
     "rows of the file, counted from 1, that describe no person; they conceal the sensitive values of other people"
 )
-# Columns of a rulebook: the quasi-identifiers, these two columns, and the released quasi-identifiers.
-_FORM, _IS_SHARED, _RELEASED = "form", "shared", "released "
+# Columns of a rulebook: the quasi-identifiers, these two columns, and the released quasi-identifiers. The first has
+# another name if the file of the records has no header, so that columns are numbers.
+_FORM, _FORM_OF_NUMBERED, _IS_SHARED, _RELEASED = "form", "form, columns by number", "shared", "released "
 _YES, _NO = "yes", "no"
 
 
@@ -538,7 +539,8 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
     DataFrame
         One row of text per combination of true quasi-identifiers, sorted by them. Columns are the true
         quasi-identifiers, ``form`` (generalization levels or the run's name of the strategy), ``shared`` (yes or no),
-        and ``released NAME`` for each quasi-identifier, empty if the record is withheld.
+        and ``released NAME`` for each quasi-identifier, empty if the record is withheld. Without a header in the source
+        file, the first ones are numbers, and the third is ``form, columns by number``.
 
     Raises
     ------
@@ -560,13 +562,13 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
             raise InputError(problem, expected="another policy")
         if not column_of:
             raise InputError("the release has no quasi-identifier for rules")
-    names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
-    rules = pd.DataFrame({names[name]: source.frame[column].str.strip() for name, column in column_of.items()})
+    header = source.columns.header
+    rules = pd.DataFrame({column: source.frame[column].str.strip() for column in column_of.values()})
     values = list(rules.columns)
-    rules[_FORM] = forms.strategies.to_numpy()
+    rules[_FORM if header else _FORM_OF_NUMBERED] = forms.strategies.to_numpy()
     rules[_IS_SHARED] = np.where(forms.shared, _YES, _NO)
-    for name in column_of:
-        rules[f"{_RELEASED}{names[name]}"] = np.where(forms.shared, forms.labels[name].to_numpy(), "")
+    for name, column in column_of.items():
+        rules[f"{_RELEASED}{column if header else name}"] = np.where(forms.shared, forms.labels[name].to_numpy(), "")
     distinct = rules.drop_duplicates()
     twice = distinct.duplicated(values)
     if twice.any():
@@ -638,18 +640,20 @@ def apply(
     kept = records.Kept(keep, keep_identifier, keep_free_text)
     new_file = as_file(data, "apply: argument 'data'", encoding=encoding)
     with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, new_file as new:
-        rules, values = _read_rulebook(rules_file)
+        rules, names = _read_rulebook(rules_file)
+        values, header = list(names), _FORM in rules
         records.require_file(new, "new records")
         delimiter = sniff_delimiter(new, encoding)
-        frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
+        frame = read_table(new, delimiter=delimiter, header=header, trim=False, encoding=encoding or "utf-8")
+        frame = frame if header else frame.set_axis([str(number + 1) for number in frame], axis=1)
         require_columns(frame, [*values, *kept.names], new)
-        released = next((name for name in kept.names if name in values), None)
+        released = next((name for name in kept.names if name in (*values, *names.values())), None)
         if released is not None:
             raise InputError(records.GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
         kept.identifying(frame, new)
     forms, decision = released_values(rules, values, frame)
     columns = {
-        str(name): forms[name] if name in values else frame[name].to_numpy()
+        names.get(name, name): forms[name] if name in values else frame[name].to_numpy()
         for name in frame.columns
         if name in values or name in kept.names
     }
@@ -685,12 +689,12 @@ def released_values(
     """
     own = list(values)
     found = frame[own].apply(lambda column: column.str.strip()).merge(rules, how="left", on=own)
-    released = found[[f"{_RELEASED}{name}" for name in own]].set_axis(own, axis=1)
+    released = found[rules.columns[-len(own) :]].set_axis(rules.columns[: len(own)], axis=1)[own]
     return released.where(found[_IS_SHARED] == _YES), found[_IS_SHARED]
 
 
-def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rules of a rulebook, and the names of the quasi-identifiers.
+def _read_rulebook(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the rules of a rulebook, and the released name of each column of quasi-identifiers.
 
     A rule is one row of text.
 
@@ -703,11 +707,14 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
     records.require_file(path, "a rulebook written by reidsim share")
     rules = read_table(path, trim=False)
     values = list(rules.columns[: max(len(rules.columns) // 2 - 1, 0)])
-    if not values or list(rules.columns) != [*values, _FORM, _IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]:
+    is_numbered, released = _FORM_OF_NUMBERED in rules, list(rules.columns[len(values) + 2 :])
+    names = [name.removeprefix(_RELEASED) for name in released] if is_numbered else values
+    form = _FORM_OF_NUMBERED if is_numbered else _FORM
+    if not values or list(rules.columns) != [*values, form, _IS_SHARED, *(f"{_RELEASED}{name}" for name in names)]:
         found, expected = listed(rules.columns), "a file written with --rulebook of share"
         raise InputError("not a rulebook of reidsim share", source=path, where="header", found=found, expected=expected)
     words = list(map(", ".join, rules[values].itertuples(index=False)))
     refuse_rows(rules.duplicated(values), "two rules for the same values", source=path, found=words)
     undecided = ~rules[_IS_SHARED].isin([_YES, _NO])
     refuse_rows(undecided, f"the decision is neither {_YES} nor {_NO}", source=path, found=words)
-    return rules, values
+    return rules, dict(zip(values, names, strict=True))
