@@ -184,3 +184,21 @@ def test_subjects_who_mask_have_rules_too(town):
     code, _, _ = town("apply", "rules.csv", "people.csv", "-o", "again.csv")
     assert code == 0
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
+
+
+@pytest.mark.parametrize("rulebook", ["out.csv", "./out.csv", "out.csv.json"])
+def test_a_rulebook_with_the_path_of_the_released_file_is_refused(town, rulebook):
+    options = ("--policy", "no-protection", "-o", "out.csv", "--rulebook", rulebook, "--accept-risk")
+    code, _, err = town("share", "results", *options)
+    assert code == 2
+    assert "--rulebook: the released file or its sidecar has this path" in err
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("length", [245, 250, 5000])
+def test_a_path_that_is_too_long_is_named(town, length):
+    name = "x" * length + ".csv"
+    for paths in ({"path": name}, {"path": "out.csv", "rulebook": name}, {"into": "x" * 300}):
+        with pytest.raises(reidsim.InputError, match=r"x+(\.csv)?.*: cannot be written: File name too long"):
+            reidsim.share("results", "no-protection", accept_risk=True, **paths)
+    assert not Path("out.csv").exists()

@@ -307,12 +307,10 @@ def report(
         note(f"{counted(len(drawn), 'figure')} in {place}" if drawn else f"The results in {folder} have no figures")
         return
     with arguments.waiting(f"reading {folder}") as progress:
-        from reidsim.engine.results import require_no_standard_output
         from reidsim.reports import python
 
         stop_if_interrupted()
         path = output or folder / "report.html"
-        require_no_standard_output(path)
         python.report(folder, path, progress=progress, cells=not no_cells, **vars(options))
     note(f"Report in {path}")
 
@@ -484,10 +482,8 @@ def apply(
     output
         New CSV file for the released records.
     """
-    from reidsim.engine.results import require_no_standard_output
     from reidsim.reports.shared import file
 
-    require_no_standard_output(output)
     table = file.apply(rulebook, new, path=output, encoding=encoding, **vars(columns))
     numbers = table.attrs
     note(

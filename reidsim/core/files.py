@@ -423,12 +423,20 @@ def require_new_file(path: Path) -> None:
     Raises
     ------
     InputError
-        If the path exists, or a folder above it is a file.
+        If the path exists, is ``-`` or too long, or a folder above it is a file.
     """
-    exists, expected = path.exists() or path.is_symlink(), "a new file: nothing is overwritten"
-    refuse_first((exists, "exists already", None, None, expected), source=path)
-    above = next((folder for folder in path.absolute().parents if folder.exists()), Path())
-    refuse_first((not above.is_dir(), "is a file", None, None, "a folder"), source=above)
+    require_no_standard_output(path)
+    with writing(path):
+        exists, expected = path.exists() or path.is_symlink(), "a new file: nothing is overwritten"
+        refuse_first((exists, "exists already", None, None, expected), source=path)
+        above = next((folder for folder in path.absolute().parents if folder.exists()), Path())
+        refuse_first((not above.is_dir(), "is a file", None, None, "a folder"), source=above)
+
+
+def require_no_standard_output(path: Path) -> None:
+    """Refuse the path ``-`` (standard output) with an `InputError`."""
+    expected = "a file or folder name"
+    refuse_first((str(path) == "-", "results cannot be written to standard output", None, "-", expected))
 
 
 # Prefix of the path of a bundled file.

@@ -31,7 +31,14 @@ from pyarrow import parquet
 
 from reidsim.agents.attack import weighted_quantiles
 from reidsim.core.errors import InputError, reading, writing
-from reidsim.core.files import BUNDLED, data_file, is_parquet_folder, read_json, require_no_device
+from reidsim.core.files import (
+    BUNDLED,
+    data_file,
+    is_parquet_folder,
+    read_json,
+    require_no_device,
+    require_no_standard_output,
+)
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.outcomes import Reidentified, own_measures
@@ -172,21 +179,6 @@ def require_free(folder: Path) -> None:
         for path in (folder, *folder.absolute().parents):
             if not path.is_dir() and (path.exists() or path.is_symlink()):
                 raise InputError("is a file", source=path, expected="a folder for results")
-
-
-def require_no_standard_output(path: Path) -> None:
-    """Raise an error if the path is ``-`` (standard output).
-
-    Standard output cannot receive several files.
-
-    Raises
-    ------
-    InputError
-        If the path is ``-``.
-    """
-    if str(path) == "-":
-        problem = "several files cannot be written to standard output"
-        raise InputError(problem, source="-o", found="-", expected="a file or folder name")
 
 
 def make_folder(folder: Path) -> None:

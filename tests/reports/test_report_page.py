@@ -445,15 +445,21 @@ def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, re
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "wan2015"), ("cross-play", "wan2015"), ("share", "r"), ("report", "r")],
-    ids=lambda arguments: arguments[0],
+    [
+        ("run", "wan2015", "-o", "-"),
+        ("cross-play", "wan2015", "-o", "-"),
+        ("share", "r", "-o", "-"),
+        ("share", "r", "-o", "shared.csv", "--rulebook", "-"),
+        ("report", "r", "-o", "-"),
+        ("apply", "rules.csv", "new.csv", "-o", "-"),
+    ],
+    ids=" ".join,
 )
-def test_what_is_several_files_is_not_printed(tmp_path, reidsim_, monkeypatch, arguments):
+def test_files_are_not_written_to_standard_output(tmp_path, reidsim_, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
-    code, out, err = reidsim_(*arguments, "-o", "-")
+    code, out, err = reidsim_(*arguments)
     assert (code, out) == (2, "")
-    problem = "several files cannot be written to standard output"
-    assert err == f"reidsim: -o: {problem}; found '-'; expected a file or folder name\n"
+    assert err == "reidsim: results cannot be written to standard output; found '-'; expected a file or folder name\n"
     assert list(tmp_path.iterdir()) == []
 
 

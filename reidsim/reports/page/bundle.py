@@ -65,7 +65,7 @@ def share_files(
         *((into and value, "the folder has this file", key, str(value), None) for key, value in files.items()),
     )
     if path is not None:
-        require_new_files(path)
+        require_new_files(path, rulebook)
         sidecar, warnings = share_run(open_results(results), path, rulebook=rulebook, **options)
         return sidecar, warnings, {each: sha256_of(each) for each in (path, sidecar_of(path))}
     run, found, folder = open_results(results), list[Any](), Path(into or "")

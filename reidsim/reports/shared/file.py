@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.core.errors import InputError, listed, locating, not_written, refuse_rows
+from reidsim.core.errors import InputError, listed, locating, not_written, refuse_rows, require_distinct
 from reidsim.core.files import read_json, require_new_file, unfinished_beside, write_new_file
 from reidsim.core.rows import Numbers
 from reidsim.core.tables import (
@@ -30,7 +30,7 @@ from reidsim.core.tables import (
     sniff_delimiter,
 )
 from reidsim.core.wording import measures_among
-from reidsim.engine.results import require_hash, require_no_standard_output
+from reidsim.engine.results import require_hash
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared import records
 from reidsim.reports.shared.audited import Limit, Release, audited_release, limit_of
@@ -67,19 +67,19 @@ def sidecar_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
 
 
-def require_new_files(path: Path) -> None:
-    """Check that neither a released file nor its sidecar exists.
-
-    The sidecar is the description of the file; see `sidecar_of`.
+def require_new_files(path: Path, rulebook: Path | None = None) -> None:
+    """Check that a released file, its sidecar (see `sidecar_of`) and its rulebook are different new files.
 
     Raises
     ------
     InputError
-        If one exists, a parent folder is a file, or the file is ``-``.
+        If one exists or is ``-``, a parent folder is a file, or two are equal.
     """
-    require_no_standard_output(path)
-    for new in (path, sidecar_of(path)):
+    files = [path, sidecar_of(path), *([] if rulebook is None else [rulebook])]
+    for new in files:
         require_new_file(new)
+    problem, expected = "the released file or its sidecar has this path", "another path"
+    require_distinct(problem, (str(new.resolve()) for new in files), source="--rulebook", expected=expected)
 
 
 def share_run(
@@ -180,10 +180,8 @@ def write_shared(
         protect a column that its policy promises to protect, or `rulebook_of` raises it; without `accept_risk`, also if
         a limit is exceeded.
     """
-    require_new_files(path)
+    require_new_files(path, rulebook)
     delimiter = shared.source.columns.delimiter
-    if rulebook is not None:
-        require_new_file(rulebook)
     rules = None if rulebook is None else csv_bytes(rulebook_of(shared))
     found, digest, at = audited_release(shared), hashlib.sha256(), path
     if not accept_risk:
@@ -645,7 +643,7 @@ def apply(
         records.require_file(new, "new records")
         delimiter = sniff_delimiter(new, encoding)
         frame = read_table(new, delimiter=delimiter, header=header, trim=False, encoding=encoding or "utf-8")
-        frame = frame if header else frame.set_axis([str(number + 1) for number in frame], axis=1)
+        frame = frame if header else frame.set_axis([str(number + 1) for number in range(frame.shape[1])], axis=1)
         require_columns(frame, [*values, *kept.names], new)
         released = next((name for name in kept.names if name in (*values, *names.values())), None)
         if released is not None:
