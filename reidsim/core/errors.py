@@ -10,11 +10,13 @@ import difflib
 import errno
 import functools
 import inspect
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
@@ -22,6 +24,8 @@ _R = TypeVar("_R")
 
 # Maximum number of characters of a value in a message.
 _LONGEST = 120
+# Prefix of the names of temporary folders with a user's data.
+PRIVATE = "reidsim-private-"
 # Command-line options in messages, and the Python arguments with a different name.
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _ARGUMENTS = {"set": "overrides", "quasi-identifier": "quasi_identifiers"}
@@ -93,10 +97,10 @@ class InputError(ValueError):
 
 
 def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a function so that its errors name arguments, not CLI options.
+    """Decorate a function so that its errors name arguments and tables, not CLI options and temporary folders.
 
-    In the texts of an `InputError`, an option such as ``--min-size`` becomes the argument's name, such as ``min_size``.
-    An unknown or missing argument is such an error.
+    In the texts of an `InputError`, an option such as ``--min-size`` becomes the argument's name, such as ``min_size``,
+    and a path in a temporary folder becomes the name of its file. An unknown or missing argument is such an error.
     """
     signature = inspect.signature(function)
 
@@ -110,12 +114,16 @@ def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*args, **kwargs)
         except InputError as error:
-            texts = (error.source, error.where, error.expected, error.hint)
-            source, where, expected, hint = (
-                text and _OPTION.sub(lambda option: _ARGUMENTS.get(option[1], option[1].replace("-", "_")), text)
-                for text in texts
-            )
-            raise error.but(source=source, where=where, expected=expected, hint=hint) from None
+            folder = re.compile(re.escape(os.path.join(gettempdir(), PRIVATE)) + r"\w+[/\\]")
+            texts: dict[str, str] = {}
+            for name in ("problem", "source", "where", "found", "expected", "hint"):
+                if isinstance(text := getattr(error, name), str):
+                    texts[name] = folder.sub("", text)
+            for name in {"source", "where", "expected", "hint"} & {*texts}:
+                texts[name] = _OPTION.sub(
+                    lambda option: _ARGUMENTS.get(option[1], option[1].replace("-", "_")), texts[name]
+                )
+            raise error.but(**texts) from None
 
     return named
 

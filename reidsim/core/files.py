@@ -21,7 +21,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reidsim.core.errors import InputError, listed, nearest, reading, refuse_first, writing
+from reidsim.core.errors import PRIVATE, InputError, listed, nearest, reading, refuse_first, writing
 
 # Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
@@ -57,7 +57,7 @@ class PrivateFolder:
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         # A TemporaryDirectory would warn when it is deleted with the object.
-        self.name = tempfile.mkdtemp(prefix="reidsim-")
+        self.name = tempfile.mkdtemp(prefix=PRIVATE)
         weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
         for name, content in (files or {}).items():
             path = Path(self.name, name)

@@ -36,7 +36,16 @@ from pandas.io.stata import StataReader
 from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
-from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first, refuse_rows, require_distinct
+from reidsim.core.errors import (
+    PRIVATE,
+    InputError,
+    listed,
+    locating,
+    nearest,
+    refuse_first,
+    refuse_rows,
+    require_distinct,
+)
 from reidsim.core.files import (
     EXCEL,
     SAS,
@@ -964,7 +973,7 @@ def as_file(data: Any, argument: str, name: str = "data", encoding: str | None =
         yield Path(table)
         return
     refuse_first((encoding, "a table in memory has no encoding", argument, encoding, _OF_CSV), source="--encoding")
-    with TemporaryDirectory(prefix="reidsim-") as place:
+    with TemporaryDirectory(prefix=PRIVATE) as place:
         path = Path(place, f"{name}.csv")
         write_text_table(text_table(table, argument), path)
         try:

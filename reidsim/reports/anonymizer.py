@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError, naming_arguments, require_among, require_distinct
+from reidsim.core.errors import PRIVATE, InputError, naming_arguments, require_among, require_distinct
 from reidsim.core.tables import library_of, native_table, pandas_table, read_table, text_table
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.scenario import Scenario
@@ -148,7 +148,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         frame = self._named(X, reset=True)
         require_among("no such column", self.keep, frame.columns, source="Anonymizer", where="keep")
-        with TemporaryDirectory(prefix="reidsim-") as place:
+        with TemporaryDirectory(prefix=PRIVATE) as place:
             rules = Path(place, "rules.csv")
             shared = share(
                 self._scenario(frame).run(),

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
-from reidsim.core.errors import InputError, not_among, reading, refuse_first, require_among, writing
+from reidsim.core.errors import PRIVATE, InputError, not_among, reading, refuse_first, require_among, writing
 from reidsim.core.files import PrivateFolder, plain_name, require_plain
 from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
@@ -651,7 +651,7 @@ def report(
     >>> reidsim.new(patients).run().report()  # doctest: +ELLIPSIS
     Report(... characters of HTML)
     """
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory(prefix=PRIVATE) as place:
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
@@ -756,7 +756,7 @@ def share(
     (80, 20)
     """
     with ExitStack() as open_files:
-        place = open_files.enter_context(TemporaryDirectory())
+        place = open_files.enter_context(TemporaryDirectory(prefix=PRIVATE))
         results = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, RunResult):
             result.save(results, illustrate=None if into is None else illustrate)
