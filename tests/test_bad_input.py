@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import reidsim
 from reidsim import run
+from reidsim.core.errors import listed
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 SCENARIO, PATIENTS, DISTRICTS = "town.toml", "patients.csv", "hierarchies/district.csv"
@@ -546,3 +548,23 @@ def test_a_seed_that_tables_cannot_hold_is_refused_before_the_run(town, reidsim_
     assert "seed" in err
     assert ("9223372036854775807" if seed > 0 else "equal to 0") in err
     assert everything_in(town) == before
+
+
+VALUES = [f"value {number}" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("found", "end"),
+    [
+        (VALUES, "'value 8', ... (31 more)"),
+        (", ".join(VALUES), "value 10, ... (29 more)'"),
+        (dict.fromkeys(VALUES, 1), "'value 6': 1, ... (33 more)"),
+        (listed(VALUES, 20), "value 10, ... (40 in all)'"),
+        ("words " * 40, " words..."),
+        ("x" * 300, "xxx..."),
+    ],
+)
+def test_a_long_value_ends_with_an_entry_and_the_number_of_others(found, end):
+    message = str(reidsim.InputError("problem", found=found))
+    assert message.endswith(end)
+    assert len(message) < 140

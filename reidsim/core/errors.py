@@ -10,6 +10,7 @@ import difflib
 import errno
 import functools
 import inspect
+import itertools
 import os
 import re
 from collections import Counter
@@ -75,8 +76,7 @@ class InputError(ValueError):
         self.found, self.expected, self.hint = found, expected, hint
         message = ": ".join(part for part in (self.source, where, problem) if part)
         if found is not None:
-            text = repr(found)
-            message += f"; found {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'}"
+            message += f"; found {_shortened(found)}"
         message += "" if expected is None else f"; expected {expected}"
         message += "" if hint is None else f" ({hint})"
         # Names in the message may contain line breaks or control characters; the message must stay on one line.
@@ -94,6 +94,24 @@ class InputError(ValueError):
         """Return a copy of the error with some fields replaced; see `InputError`."""
         parts = ("problem", "source", "where", "found", "expected", "hint")
         return InputError(**{name: getattr(self, name) for name in parts} | changes)
+
+
+def _shortened(found: object) -> str:
+    """Return a value as text; of a long list, in text or not, the first entries and the number of the others."""
+    text, rest = repr(found), "... ({} more)"
+    if len(text) <= _LONGEST:
+        return text
+    entries = found.split(", ") if isinstance(found, str) else text.split(", ")
+    entries = [*map(repr, found)] if isinstance(found, list | tuple) else entries
+    lengths = itertools.accumulate(len(entry) + 2 for entry in entries)
+    n_shown = sum(length <= _LONGEST - len(rest) for length in lengths)
+    if n_shown == 0:
+        words = text[: _LONGEST - 3]
+        return f"{words.rpartition(' ')[0] or words}..."
+    # Texts of `listed` end with the number of all entries.
+    rest = entries[-1] if entries[-1].startswith("... (") else rest.format(len(entries) - n_shown)
+    shown = ", ".join([*entries[:n_shown], rest])
+    return repr(shown) if isinstance(found, str) else shown
 
 
 def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -565,7 +565,7 @@ def other(records, **changes):
         (lambda: reidsim.run("wan2015", overrides={1: 2}), "^overrides: wrong type; found .*; expected values by key"),
         (lambda: scenario_of(releases={"waves": 1}), "^Scenario: releases.waves: unknown key"),
         (lambda: scenario_of(hierarchies={"age": LEVELS.head(1), "sex": "suppress"}).run(),
-         "csv: row .*expected a row for the value in attributes-age.csv"),
+         "^attributes-age.csv: attributes.age.hierarchy: hierarchy of 'age': value missing"),
         (lambda: reidsim.explain(other(PATIENTS).with_({"attributes.age.column": "x"})), "^release.csv: column 'x'"),
         (lambda: reidsim.new(PATIENTS, drop=["x"]), "^records.csv: column 'x': column missing"),
         (lambda: reidsim.new(PATIENTS, hierarchies={"age": LEVELS.head(1)}), "^attributes-age.csv: hierarchy of 'age'"),
