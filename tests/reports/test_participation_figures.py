@@ -7,6 +7,8 @@ from layout import misplaced
 
 from reidsim.core.numerics import wilson_interval
 from reidsim.kinds.participation.figures import equilibria_found, survival_of_losses
+from reidsim.kinds.participation.kind import PARTICIPATION_KIND
+from reidsim.reports.page.report import caption
 
 PARTICIPATION = [0.0, 0.25, 0.9875]
 SURVIVAL = pd.DataFrame(
@@ -41,3 +43,9 @@ def test_survival_has_a_mark_per_equilibrium_and_loss_with_an_interval_where_dra
     # Nobody can drop out of nobody.
     random = SURVIVAL[SURVIVAL["participation"] > 0].sort_values(["lost", "equilibrium"])
     assert intervals == ([wilson_interval(share, draws) for share in random["returned"]] if draws else [])
+
+
+@pytest.mark.parametrize("sort", ["figures", "tables"])
+def test_captions_of_the_kind_come_before_general_ones(sort):
+    assert caption(sort, "equilibria", PARTICIPATION_KIND) == "Participation and mean payoff at every equilibrium found"
+    assert caption(sort, "reidentified", PARTICIPATION_KIND) == caption(sort, "reidentified", None)

@@ -285,14 +285,15 @@ def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) ->
     """Return the caption of a figure or table; its name in words if there is none.
 
     Without a name, the text is "Untitled". The first number in the name of a figure, such as ``beliefs-2``, is appended
-    to the caption. `kind` is the kind of game, which may have captions of its own.
+    to the caption. Captions of `kind`, the kind of game, come before the general ones.
     """
+    captions = CAPTIONS[sort] | (kind.captions.get(sort, {}) if kind else {})
     number = re.search(r"\d+", name) if sort == "figures" else None
     plain = name if number is None else re.sub(r"\d+", "NUMBER", name)
-    if plain in CAPTIONS[sort]:
-        return f"{CAPTIONS[sort][plain]} (number {number[0]})" if number else str(CAPTIONS[sort][plain])
+    if plain in captions:
+        return f"{captions[plain]} (number {number[0]})" if number else str(captions[plain])
     words = re.sub(r"[-_\s]+", " ", name).strip()
-    return (kind.captions.get(sort, {}).get(name) if kind else None) or words[:1].upper() + words[1:] or "Untitled"
+    return words[:1].upper() + words[1:] or "Untitled"
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
