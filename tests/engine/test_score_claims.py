@@ -247,3 +247,6 @@ def test_people_of_the_file_are_no_control():
     (warning,) = score(synthetic, control=mixed, synthetic=True).warnings
     assert f"{len(equal)} of 200 rows of the control equal a record" in warning
     assert not score(synthetic, control=control, synthetic=True).warnings
+    # The released file may have the names of the attributes, and then no column of the control.
+    named = scenario_of(people).with_(attributes={"years": {"column": "age", "hierarchy": {"rule": "suppress"}}})
+    assert len(named.score(people[["age"]].set_axis(["years"], axis=1), control=control).claims) == 2

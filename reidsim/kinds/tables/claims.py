@@ -194,19 +194,23 @@ def _rows_of_others(control: pd.DataFrame, path: Path, records: pd.DataFrame, re
     InputError
         If the control has the rows of one of the other tables, in the same order.
     """
-    for name, other in (("released file", released), ("original records", records)):
-        both, n = [column for column in control if column in other], len(control)
+    n = len(control)
+    for name, other in (("original records", records), ("released file", released)):
+        both = [column for column in control if column in other]
+        if not both:
+            continue
         number = pd.concat([control[both], other[both].astype("str")]).groupby(both, sort=False).ngroup().to_numpy()
         same = n == len(other) and np.array_equal(number[:n], number[n:])
         problem, expected = f"the people are those of the {name}", "people who are not in the released file"
         refuse_first((same, problem, None, f"{n} equal rows", expected), source=path)
-    times = np.bincount(number[n:], minlength=number.max() + 1)
-    equal, usual = int((times[number[:n]] > 0).sum()), float((times[number[n:]] > 1).mean())
-    if wilson_interval(equal / n, n)[0] > wilson_interval(usual, len(records))[1]:
-        yield (
-            f"{equal} of {counted(n, 'row')} of the control equal a record in all common columns, but only {usual:.0%} "
-            "of the records equal another one: people of the file in the control make claims about members look wrong"
-        )
+        times = np.bincount(number[n:], minlength=number.max() + 1)
+        equal, usual = int((times[number[:n]] > 0).sum()), float((times[number[n:]] > 1).mean())
+        if other is records and wilson_interval(equal / n, n)[0] > wilson_interval(usual, len(other))[1]:
+            yield (
+                f"{equal} of {counted(n, 'row')} of the control equal a record in all common columns, but only "
+                f"{usual:.0%} of the records equal another one: people of the file in the control make claims about "
+                "members look wrong"
+            )
 
 
 def _membership_ratios(rows: Codes, models: Sequence[Floats], tested: _TestedPeople) -> Floats:
