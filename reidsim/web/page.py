@@ -140,6 +140,9 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
     texts = {key: t(f"frame.{key}") for key in ("title", "language", "language_help", "steps", "skip")}
     steps = [{"key": key, "label": t(f"{key}.step")} for key in STEPS]
     languages = {"language": language.value, "languages": LANGUAGES}
+    if step in closed(session):
+        # The files of the session were removed on another page.
+        step = next(name for name in STEPS if name not in closed(session))
     with solara.Div(classes=["desk"]):
         frame(
             shown={"texts": texts, "steps": steps, "step": step, "closed": closed(session), **languages},

@@ -156,28 +156,28 @@ class Panel:
         self._step = step
         self._session = session
         self._done = done
-        self._problems: solara.Reactive[dict[str, str]] = solara.use_reactive({})
         self._task = use_task(self._run, dependencies=None)
 
     def _run(self) -> None:
-        # A task whose thread has not begun is dropped for the next one, which then makes the changes of both. A task
-        # whose change an earlier one has made leaves the errors.
-        problems, waiting = {}, self._session.changes
-        with self._session.changing:
-            if not waiting:
-                return
-            while waiting:
-                key, change = waiting.popleft()
+        # A task whose thread has not begun is dropped for the next one, which then makes the changes of both. The task
+        # of another step, or page, may also make them; errors are therefore kept in the session.
+        session = self._session
+        with session.changing:
+            while session.changes:
+                place, change = session.changes.popleft()
                 try:
                     change()
                 except InputError as error:
-                    problems[key] = str(error)
-            self._problems.set(problems)
+                    session.problems[place] = str(error)
         self._done()
 
     def act(self, key: str, change: Callable[[], object]) -> None:
         """Make a change in the background, after earlier ones; an error is shown beside the control with this key."""
-        self._session.changes.append((key, change))
+        place = (self._step, key)
+        if self._session.problems.pop(place, ""):
+            # Without this, a control that is refused twice with one error would not be shown anew, with its old value.
+            self._done()
+        self._session.changes.append((place, change))
         self._task()
 
     @property
@@ -187,7 +187,7 @@ class Panel:
 
     def problem(self, key: str) -> str:
         """Return the error message of the last change of a control; "" if there is none."""
-        return str(self._problems.value.get(key, ""))
+        return self._session.problems.get((self._step, key), "")
 
     def t(self, key: str, **values: object) -> str:
         """Return a string of the step; see `t`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -32,7 +33,7 @@ from reidsim.engine.single_run import run_once
 from reidsim.engine.switch import break_even
 from reidsim.figures.style import policy_name
 from reidsim.releases.hierarchy import Hierarchy, read_hierarchy_rows
-from reidsim.reports.page.bundle import share_files
+from reidsim.reports.page.bundle import FILES, share_files
 from reidsim.reports.page.decision import mean_payoffs
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.python import DraftedScenario, new
@@ -44,8 +45,13 @@ from reidsim.scenarios.kind import counted_units, hold, kind_of
 from reidsim.scenarios.scenario import HeldStudy, anchored
 
 SCENARIO, SIGNATURE = "scenario.toml", "signature.toml"
+# Has the digest of the settings with which the files of step Share were written.
+_WRITTEN = "written.toml"
 # Files and folders that a session writes, besides the files that the browser sent.
-_OWN = (SCENARIO, SIGNATURE, "scenario-tables", "drafts", "hierarchies", "shared")
+_FOLDERS = ("scenario-tables", "drafts", "hierarchies")
+_OWN = (SCENARIO, SIGNATURE, _WRITTEN, *_FOLDERS, *(f"shared/{name}" for name in FILES))
+# Place of the button that writes the files.
+WRITE = ("share", "write")
 _EXAMPLE = Path(__file__).with_name("hospital.csv")
 T = TypeVar("T")
 
@@ -77,14 +83,16 @@ class Session:
     progress : solara.Reactive
         Activity that reads the file, with its steps done and in total.
     changes : deque
-        Changes that wait, each with the key of its control; they are made one after the other, under `changing`.
+        Changes that wait, each with the place of its control; they are made one after the other, under `changing`.
+    problems : dict of (str, str) to str
+        Error of the last change of a control, by its place: step and key.
     """
 
     def __init__(self, folder: Path, scenario: Scenario | None = None) -> None:
         self.folder = folder
         # The page follows this object, so that it is the same for every file.
         self.progress: solara.Reactive[tuple[str, float, float]] = solara.reactive(("", 0.0, 1.0))
-        self.changes: deque[tuple[str, Callable[[], object]]] = deque()
+        self.changes: deque[tuple[tuple[str, str], Callable[[], object]]] = deque()
         self.changing = threading.Lock()
         self._begin()
         if scenario is not None:
@@ -99,7 +107,8 @@ class Session:
 
     def _begin(self) -> None:
         self._solving, self._reading = threading.RLock(), threading.Lock()
-        self._newest = 0
+        self._with_rounds = False
+        self.problems: dict[tuple[str, str], str] = {}
         self._held: HeldStudy | None = None
         # The newest result, with its scenario, and whether it is of all rounds.
         self._latest: tuple[Scenario, bool, RunResult] | None = None
@@ -161,10 +170,18 @@ class Session:
             If the file cannot be read; the session is then unchanged.
         """
         source = preview(path, progress=lambda *step: self.progress.set(step), **options)
-        self._clear(path)
-        self._begin()
-        self.source = source
-        self.decide()
+        before = dict(vars(self))
+        with TemporaryDirectory(prefix=".before-", dir=self.folder) as place:
+            self._move(self.folder, Path(place), path)
+            self._begin()
+            self.source = source
+            try:
+                self.decide()
+            except InputError:
+                vars(self).update(before)
+                self._clear(path)
+                self._move(Path(place), self.folder)
+                raise
 
     def take_example(self) -> None:
         """Begin with the example file of the package."""
@@ -185,13 +202,24 @@ class Session:
         self.undecided, self.first_step = (), "columns"
         self._put(self.drafted.scenario)
 
+    def _files(self, folder: Path) -> list[Path]:
+        """Return the files and folders in a folder that belong to a session, relative to it; others are the user's."""
+        found = [*(folder / name for name in _OWN), *folder.glob("uploads/*")]
+        return [path.relative_to(folder) for path in found if path.exists()]
+
+    def _move(self, folder: Path, place: Path, kept: Path | None = None) -> None:
+        """Move the files of the session, except one, from a folder to another one."""
+        for name in self._files(folder):
+            if folder / name != kept:
+                (place / name).parent.mkdir(exist_ok=True)
+                (folder / name).rename(place / name)
+
     def _clear(self, kept: Path | None = None) -> None:
         """Remove the files of the session except one; files that the session did not write stay."""
-        for path in (*(self.folder / name for name in _OWN), *self.folder.glob("uploads/*")):
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.is_file() and path != kept:
-                path.unlink()
+        with TemporaryDirectory(prefix=".removed-", dir=self.folder) as place:
+            self._move(self.folder, Path(place), kept)
+        with suppress(OSError):
+            (self.folder / "shared").rmdir()
 
     def change(self, values: Mapping[str, object]) -> None:
         """Change values of the scenario by key path, and write it; None removes a key.
@@ -207,8 +235,8 @@ class Session:
         scenario.to_toml(self.folder / SCENARIO, overwrite=True)
         keep_private(self.folder)
         self.scenario = scenario
-        # A result of the earlier scenario is no longer needed.
-        self._newest += 1
+        # It was about earlier settings.
+        self.problems.pop(WRITE, None)
 
     def _new(self, **options: Any) -> DraftedScenario:
         """Draft the scenario of the file in a new folder, so that no file is changed that an earlier one names."""
@@ -345,18 +373,17 @@ class Session:
         Raises
         ------
         Superseded
-            If the method was called again before the end: the newest call replaces the others.
+            If the scenario changes before the end, or its other result is asked for: one game, or all rounds.
         InputError
             If the scenario cannot be used.
         """
-        self._newest += 1
-        number = self._newest
+        scenario, self._with_rounds = self.required, with_rounds
 
-        def require_newest(*_: object) -> None:
-            if number != self._newest or self.is_closed:
+        def require_wanted(*_: object) -> None:
+            if scenario is not self.scenario or with_rounds != self._with_rounds or self.is_closed:
                 raise Superseded
 
-        return self._played(with_rounds, require_newest)
+        return self._played(with_rounds, require_wanted)
 
     def _played(self, with_rounds: bool, progress: Callable[..., None]) -> RunResult:
         """Return the result of the scenario, which is computed once, until the scenario changes; see `solve`."""
@@ -403,8 +430,22 @@ class Session:
         with self._reading:
             return releases_of(StoredRun.from_result(result))
 
-    def recommended(self) -> tuple[str, pd.DataFrame]:
-        """Return the policy whose release is recommended, and whom the kept columns single out in it.
+    def recommended(self, chosen: str) -> tuple[str, str, pd.DataFrame]:
+        """Return the policy whose release is recommended, and whom the kept columns single out in a release.
+
+        Parameters
+        ----------
+        chosen : str
+            Policy of the release; "" for the best one, even if it exceeds a limit.
+
+        Returns
+        -------
+        recommended : str
+            "" if every release exceeds a limit.
+        policy : str
+            Policy of the table.
+        singled_out : DataFrame
+            See `joint_uniqueness`.
 
         Raises
         ------
@@ -413,11 +454,13 @@ class Session:
         """
         result = self.solve()
         releases = present(self.releases(result))
-        policy = releases.to_sign(mean_payoffs(StoredRun.from_result(result)))
+        best = releases.ranked(mean_payoffs(StoredRun.from_result(result)))[0]
+        policy = chosen if chosen in releases.by_policy else best
         shared = releases.by_policy[policy].shared
         # The read-back refuses nothing; the file would be refused above this share.
         kept = replace(shared.kept, max_singled_out=MOST_SINGLED_OUT)
-        return policy, joint_uniqueness(replace(shared, kept=kept))
+        table = joint_uniqueness(replace(shared, kept=kept))
+        return best if releases.is_within_limit(best) else "", policy, table
 
     def keep(self, column: str, key: str, value: Any) -> None:
         """Keep a column or not (key ``share``), or give the reason why no outsider knows it (key ``reason``).
@@ -441,7 +484,10 @@ class Session:
 
     def sign(self, key: str, value: str) -> None:
         """Write an entry of the signature, or the policy of the release to write (key ``policy``)."""
-        path, text = self.folder / SIGNATURE, toml_text({**self.signature, key: value})
+        self._write(SIGNATURE, {**self.signature, key: value})
+
+    def _write(self, name: str, content: Mapping[str, object]) -> None:
+        path, text = self.folder / name, toml_text(content)
         # The page may read the file at the same time.
         os.replace(unfinished_beside(path, lambda name: Path(name).write_text(text, encoding="utf-8")), path)
 
@@ -459,8 +505,24 @@ class Session:
             # Unlike in `solve`, a computation is not stopped by what the page shows meanwhile.
             results = self._played(False, lambda *_: None).save(Path(place) / "results")
             _, self.warnings, _ = share_files(results, into=unfinished, policy=policy, report=report)
+            for path in shared.glob("*"):
+                # Files of the user, such as a signed report, stay.
+                if path.name not in FILES:
+                    path.rename(unfinished / path.name)
             shutil.rmtree(shared, ignore_errors=True)
             unfinished.rename(shared)
+        self._write(_WRITTEN, {"settings": self._settings()})
+
+    def _settings(self) -> str:
+        """Return the digest of the scenario and of the signature."""
+        found = [path.read_bytes() for name in (SCENARIO, SIGNATURE) if (path := self.folder / name).exists()]
+        return hashlib.sha256(b"".join(found)).hexdigest()
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the files of step *Share* were written with other settings than the present ones."""
+        path = self.folder / _WRITTEN
+        return not path.exists() or read_toml(path)["settings"] != self._settings()
 
     def summary(self) -> str:
         """Return the facts of the file that was written, as text."""
@@ -468,7 +530,7 @@ class Session:
 
     def written(self) -> list[str]:
         """Return the paths of the files to hand over, relative to the folder."""
-        return [str(path.relative_to(self.folder)) for path in sorted(self.folder.glob("shared/*"))]
+        return [f"shared/{name}" for name in sorted(FILES) if (self.folder / "shared" / name).exists()]
 
     def remove(self) -> None:
         """Remove the files of the session, and begin again."""

@@ -24,31 +24,33 @@ def wait_until(holds):
         time.sleep(0.01)
 
 
-def test_an_error_stays_if_an_earlier_task_made_the_change(tmp_path):
-    session, may_end, panels = Session(tmp_path), threading.Event(), []
+@pytest.mark.parametrize("steps", [("share", "share"), ("share", "columns")])
+def test_an_error_stays_if_an_earlier_task_made_the_change(tmp_path, steps):
+    session, may_end, panels = Session(tmp_path), threading.Event(), {}
 
     @solara.component
     def Step():  # noqa: N802
-        panels.append(Panel("share", session, lambda: None))
-        solara.Text(str(panels[-1].pending))
+        for number, step in enumerate(steps):
+            panels[number] = Panel(step, session, lambda: None)
+        solara.Text(str([each.pending for each in panels.values()]))
 
     def refused():
         raise InputError("refused")
 
     solara.render(Step(), handle_error=False)
-    panels[-1].act("first", lambda: may_end.wait(60))
+    panels[0].act("first", lambda: may_end.wait(60))
     wait_until(lambda: session.changing.locked() and not session.changes)
     # The task of the first change makes the second one as well.
-    panels[-1].act("second", refused)
+    panels[1].act("second", refused)
     may_end.set()
-    wait_until(lambda: not panels[-1].pending)
-    assert panels[-1].problem("second") == "refused"
+    wait_until(lambda: not any(each.pending for each in panels.values()))
+    assert panels[1].problem("second") == "refused"
 
 
 def test_the_policy_chosen_a_moment_ago_is_written(tmp_path, monkeypatch):
     session, written, sent = Session(tmp_path), [], []
     session.take(EXAMPLE)
-    monkeypatch.setattr(session, "recommended", lambda: ("basic", None))
+    monkeypatch.setattr(session, "recommended", lambda chosen: ("basic", "basic", None))
     monkeypatch.setattr(session, "write_release", written.append)
     monkeypatch.setattr(Panel, "form", lambda self, fields, change=None, *more, **others: sent.append(change))
     solara.render(share.Step(session, 0, lambda: None, print), handle_error=False)
@@ -58,3 +60,16 @@ def test_the_policy_chosen_a_moment_ago_is_written(tmp_path, monkeypatch):
     choose_and_write("write", True)
     wait_until(lambda: written)
     assert written == ["no-protection"]
+
+
+def test_a_file_changed_by_another_program_is_an_error_on_the_page(tmp_path, monkeypatch):
+    session, shown = Session(tmp_path), []
+    session.take(EXAMPLE)
+    session.write_release("no-attack")
+    shared = tmp_path / "shared/shared.csv"
+    shared.write_text(shared.read_text().replace(",", ";"))
+    monkeypatch.setattr(share, "text", lambda *texts: shown.append(texts))
+    solara.render(share.Step(session, 0, lambda: None, print), handle_error=False)
+    ((error, look),) = set(shown)
+    assert "shared.csv" in error
+    assert look == "error"

@@ -204,7 +204,7 @@ def test_the_newest_change_stops_an_older_computation(session, monkeypatch):
     original = session.holding
 
     def arriving(scenario):
-        session._newest += 1
+        session.change({"economics.loss": 250.0})
         return original(scenario)
 
     with monkeypatch.context() as patched:
@@ -222,9 +222,10 @@ def test_a_release_is_written_or_refused_as_by_the_command(session):
         session.write_release("no-protection")
     assert session.written() == []
     session.keep("illness", "reason", "coded after the stay")
-    policy, _ = session.recommended()
+    policy, *_ = session.recommended("")
     session.sign("decider", "Ada Moss")
     session.write_release(policy)
+    assert not session.is_outdated
     assert "Ada Moss" in (session.folder / "shared/report.html").read_text()
     assert {name.rpartition("/")[2] for name in session.written()} >= {"shared.csv", "shared.csv.json", "report.pdf"}
     assert "illness alone singles out" in session.summary()
@@ -232,6 +233,51 @@ def test_a_release_is_written_or_refused_as_by_the_command(session):
     (session.folder / "own.txt").write_text("not of the session")
     session.remove()
     assert [path.name for path in session.folder.rglob("*") if path.is_file()] == ["own.txt"]
+
+
+@pytest.mark.parametrize("change", ["scenario", "signature"])
+def test_written_files_are_outdated_after_a_change(session, change):
+    policy, *_ = session.recommended("")
+    session.write_release(policy)
+    assert not Session(session.folder).is_outdated
+    if change == "scenario":
+        session.change({"economics.loss": 3000.0})
+    else:
+        session.sign("policy", "no-protection")
+    assert session.is_outdated
+    assert Session(session.folder).is_outdated
+
+
+def test_no_release_is_recommended_if_all_exceed_the_limit(session):
+    session.change({"publisher.policies": ["no-protection"]})
+    assert session.recommended("")[:2] == ("", "no-protection")
+
+
+def test_a_signed_report_stays_beside_newer_files(session):
+    policy, *_ = session.recommended("")
+    session.write_release(policy)
+    signed = session.folder / "shared/report-signed.pdf"
+    signed.write_bytes(b"signed")
+    session.write_release(policy)
+    assert signed.read_bytes() == b"signed"
+    assert "shared/report-signed.pdf" not in session.written()
+    session.remove()
+    assert [path for path in session.folder.rglob("*") if path.is_file()] == [signed]
+
+
+def test_a_refused_file_leaves_the_session_as_it_was(session):
+    session.change({"economics.loss": 42.0})
+    before = {path: path.read_bytes() for path in session.folder.rglob("*") if path.is_file()}
+    content, source = session.required.content, session.source
+    path = session.place_for("unusable.csv")
+    pd.DataFrame({"remark": [f"nothing known {number}" for number in range(50)]}).to_csv(path, index=False)
+    with pytest.raises(InputError):
+        session.take(path)
+    assert session.required.content == content
+    assert session.source is source
+    assert session.solve().summary.index.tolist()
+    after = {path: path.read_bytes() for path in session.folder.rglob("*") if path.is_file()}
+    assert {each: after.get(each) for each in before} == before
 
 
 def test_sessions_of_browsers_are_separate():

@@ -16,6 +16,7 @@ from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
 
 # Names of the files in the folder. Only the first and its sidecar are for publication.
 SHARED, RULEBOOK, SCENARIO, PAGE, PAPER = "shared.csv", "rulebook.csv", "scenario.toml", "report.html", "report.pdf"
+FILES = (SHARED, sidecar_of(Path(SHARED)).name, RULEBOOK, SCENARIO, PAGE, PAPER)
 
 
 def share_files(

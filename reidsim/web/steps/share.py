@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import solara
 
+from reidsim.core.errors import InputError
 from reidsim.drafts.roles import KEPT, LEFT_OUT, SENSITIVE
 from reidsim.scenarios.kind import kind_of
-from reidsim.web.parts import Panel, bullets, policy_name
+from reidsim.web.parts import Panel, bullets, policy_name, text
 from reidsim.web.session import Session
 
 _SIGNATURE = ("decider", "role", "institution", "decision")
@@ -20,12 +21,14 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
     panel = Panel("share", session, refresh)
     scenario, signature = session.required.scenario, session.signature
     panel.text("intro")
-    found, pending = panel.computed(session.recommended, [session.scenario], "checking")
-    recommended, joint = found or ("", None)
+    asked = signature.get("policy", "")
+    found, pending = panel.computed(lambda: session.recommended(asked), [session.scenario, asked], "checking")
+    recommended, shown, joint = found or ("", "", None)
     if session.drafted is not None:
         _show_kept(panel, session)
     if joint is not None:
-        panel.frame(panel.t("joint"), joint.assign(allowed=~joint["too_many"]).drop(columns="too_many"))
+        joint = joint.assign(allowed=~joint["too_many"]).drop(columns="too_many")
+        panel.frame(panel.t("joint", policy=policy_name(shown)), joint)
     names = {"": panel.t("choose"), **{name: policy_name(name) for name in kind_of(scenario).policies_of(scenario)}}
 
     def chosen() -> str:
@@ -42,13 +45,23 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         panel.button("write", main=True, disabled=not chosen() or pending or panel.pending),
     ]
     panel.form(fields, change, "release")
-    if files := session.written():
-        bullets([*session.summary().splitlines(), *session.warnings])
+    if (files := session.written()) and session.is_outdated:
+        panel.text("outdated", "error")
+    elif files:
+        _show_summary(session)
         links = [
             panel.field(name, f"/desk/files/{name}", "link", label=panel.t("download", name=name.rpartition("/")[2]))
             for name in files
         ]
         panel.form(links, title="files", row=True)
+
+
+def _show_summary(session: Session) -> None:
+    """Show the facts of the file that was written; an error if it was changed since."""
+    try:
+        bullets([*session.summary().splitlines(), *session.warnings])
+    except InputError as error:
+        text(str(error), "error")
 
 
 def _show_kept(panel: Panel, session: Session) -> None:
