@@ -70,9 +70,9 @@ if TYPE_CHECKING:
     from reidsim.reports.anonymizer import Anonymizer as Anonymizer
     from reidsim.reports.description import describe as describe
     from reidsim.reports.description import explain as explain
-    from reidsim.reports.python import load_result as load_result
+    from reidsim.reports.drawing import load_result as load_result
+    from reidsim.reports.drawing import plot as plot
     from reidsim.reports.python import new as new
-    from reidsim.reports.python import plot as plot
     from reidsim.reports.python import report as report
     from reidsim.reports.python import share as share
     from reidsim.reports.shared.file import apply as apply
@@ -95,7 +95,8 @@ _PUBLIC = {
     "reidsim.engine.scenario": "run run_batch cross_play stress score Scenario",
     "reidsim.engine.mesa_model": "model",
     "reidsim.engine.red_team": "attack",
-    "reidsim.reports.python": "load_result new plot report share",
+    "reidsim.reports.drawing": "load_result plot",
+    "reidsim.reports.python": "new report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe explain",
     "reidsim.drafts.preview": "preview",

@@ -179,12 +179,6 @@ def adult_folder():
 
 
 @pytest.fixture
-def no_figures(monkeypatch):
-    """Draw no figures in this process, in tests of other output."""
-    monkeypatch.setattr("reidsim.reports.python.illustrate", lambda result, folder: folder.mkdir() or [])
-
-
-@pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Return a new folder and make it the working folder."""
     monkeypatch.chdir(tmp_path)

@@ -21,9 +21,6 @@ SCENARIO, PATIENTS, DISTRICTS = "town.toml", "patients.csv", "hierarchies/distri
 RECIPE, PEOPLE = "people/people.toml", "people/people.csv"
 
 
-pytestmark = pytest.mark.usefixtures("no_figures")
-
-
 @pytest.fixture
 def town(work):
     return work

@@ -1,7 +1,6 @@
 """The command line: printed text, output folders and interruption."""
 
 import contextlib
-import errno
 import io
 import json
 import os
@@ -45,9 +44,6 @@ ESCAPE = "\x1b"
 # Variables that a terminal or a user's settings may define.
 TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "CLICOLOR_FORCE"}
 CLEAN = {name: value for name, value in os.environ.items() if name not in TERMINAL}
-
-
-pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 @pytest.fixture
@@ -277,11 +273,11 @@ def test_an_interrupt_inside_a_callback_of_compiled_code_is_one_line():
     assert (done.returncode, done.stdout, done.stderr) == (0, "went on\nstopped\n", "")
 
 
-def folder_is_being_written(place="."):
-    """Return whether a hidden folder in a folder is not empty; that is the working folder, if not given."""
+def folder_is_being_written():
+    """Return whether a hidden folder in the working folder is not empty."""
     # A folder that is renamed or removed during the check is not being written.
     with contextlib.suppress(OSError):
-        return any(path.name.startswith(".") and any(path.iterdir()) for path in Path(place).iterdir())
+        return any(path.name.startswith(".") and any(path.iterdir()) for path in Path().iterdir())
     return False
 
 
@@ -323,49 +319,6 @@ main()
 def test_an_interrupt_while_results_are_written_is_one_line_and_leaves_nothing(short):
     command = [sys.executable, "-c", WRITING, "run", str(short), "-o", "DIR"]
     assert_nothing_was_written(stopped(command, once(folder_is_being_written), signal.SIGTERM), 143)
-
-
-DRAWING = """
-import sys, time
-from reidsim.cli import main
-import reidsim.reports.python as drawing
-
-def told(result, folder):
-    folder.mkdir()
-    (folder / "first.png").touch()
-    time.sleep(60)
-
-drawing.illustrate = told
-sys.argv = ["reidsim", *sys.argv[1:]]
-main()
-"""
-
-
-@pytest.mark.deep
-@on_posix
-def test_an_interrupt_while_figures_are_drawn_keeps_the_results_without_them(short):
-    command = [sys.executable, "-c", DRAWING, "run", str(short), "-o", "DIR"]
-    ended, out, err = stopped(command, once(lambda: folder_is_being_written("DIR")), signal.SIGTERM)
-    assert (ended, err) == (143, "reidsim: interrupted; the results without figures are kept in DIR\n")
-    assert "Publisher's payoff" in out
-    assert [path.name for path in Path().iterdir()] == ["DIR"]
-    assert {path.name for path in Path("DIR").iterdir()} >= {"manifest.json", "runs.parquet", "records.parquet"}
-    assert not [path for path in Path("DIR").iterdir() if path.is_dir()]
-    assert json.loads(Path("DIR/manifest.json").read_text(encoding="utf-8"))["figures"] == []
-
-
-def test_figures_that_cannot_be_written_leave_the_results_without_them(town, reidsim_, monkeypatch):
-    def full(result, folder):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("reidsim.reports.python.illustrate", full)
-    code, out, err = reidsim_("run", "town.toml", "-o", "out")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "the disk is full" in err
-    assert "Publisher's payoff" in out
-    assert sorted(path.name for path in town.iterdir() if "out" in path.name) == ["out"]
-    assert not Path("out/figures").exists()
-    assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["figures"] == []
 
 
 @pytest.mark.deep

@@ -27,13 +27,12 @@ PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 
 
 def run_in_this_process(page: str, block: Block, folder: Path) -> str:
-    """Run the commands of a block without a process for each; tests/test_docs_results.py draws their figures."""
+    """Run the commands of a block without a process for each."""
     # Redirected output needs a shell, and code of a scenario would stay registered in this process.
     if ">" in block.text or "--allow-code" in block.text:
         return run_commands(page, block, folder)
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reidsim.reports.python.illustrate", lambda result, into: into.mkdir() or [])
         patch.setenv("COLUMNS", "80")
         patch.setattr(sys, "stdin", io.StringIO())
         for line in block.text.splitlines():

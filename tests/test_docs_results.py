@@ -7,7 +7,6 @@ import pytest
 from documented import unexplained, write_files_of
 
 import reidsim
-from reidsim.reports.python import illustrate
 
 # Studies by the page with the scenario's files. The examples of all pages are checked in tests/test_docs.py.
 STUDIES = {
@@ -47,7 +46,7 @@ def test_tables_and_columns_of_results_are_explained(page, tmp_path, monkeypatch
     """Describe a new column in tools/reference_pages/tables.toml, then run `python tools/reference.py`."""
     monkeypatch.chdir(tmp_path)
     write_files_of(page, tmp_path)
-    assert unexplained(STUDIES[page]().save(tmp_path / "results", illustrate=illustrate)) == set()
+    assert unexplained(STUDIES[page]().save(tmp_path / "results")) == set()
 
 
 def test_a_new_column_or_table_needs_an_explanation(tmp_path, monkeypatch):

@@ -18,8 +18,6 @@ from reidsim.core.errors import InputError
 sys.path.insert(0, str(Path(__file__).parent / "drafts"))
 from test_people_keys import claims
 
-pytestmark = pytest.mark.usefixtures("no_figures")
-
 
 def one_error(result):
     code, out, err = result

@@ -80,10 +80,12 @@ def test_a_run_whose_reader_left_is_written_whole(work):
 @pytest.mark.deep
 def test_figures_do_not_depend_on_the_settings_of_matplotlib(work):
     run("run", "town.toml", "-o", "plain")
+    run("report", "plain", "--figures", "png")
     # LaTeX may be missing, and would change every text.
     own = {"text.usetex": True, "text.latex.preamble": r"\usepackage{missing}", "lines.linewidth": 9, "font.size": 30}
     with mpl.rc_context(own):
         run("run", "town.toml", "-o", "out")
+        run("report", "out", "--figures", "png")
         assert mpl.rcParams["lines.linewidth"] == 9
     pictures = {path.name: path.read_bytes() for path in Path("plain/figures").iterdir()}
     assert pictures

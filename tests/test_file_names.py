@@ -10,7 +10,7 @@ from tiers import examples
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name, require_plain
-from reidsim.reports import python as illustration
+from reidsim.reports import drawing
 
 HOSTILE = ["../../outside", "/etc/passwd", "..", "a/b", "a\\b", "a b", "", ".hidden", "nul\x00", "x" * 300, "C:x"]
 
@@ -45,8 +45,8 @@ def test_a_name_that_is_a_path_is_refused(name, tmp_path, monkeypatch):
 
 def test_figures_stay_in_their_folder_each_with_its_own_name(tmp_path, monkeypatch):
     figures = [(name, Figure()) for name in ("payout-curves-loss", "../../outside", "a/b", "a b", "/abs")]
-    monkeypatch.setattr(illustration, "figures_of", lambda result: iter(figures))
-    names = illustration.illustrate(None, tmp_path / "results" / "figures")
+    monkeypatch.setattr(drawing, "figures_of", lambda result: iter(figures))
+    names = drawing.illustrate(None, tmp_path / "results" / "figures")
     assert names[0] == "payout-curves-loss.png"
     assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.png")) == sorted(
         f"results/figures/{name}" for name in names

@@ -27,9 +27,6 @@ from reidsim.scenarios.scenario import Scenario
 ROWS = 60
 
 
-pytestmark = pytest.mark.usefixtures("no_figures")
-
-
 def column(values, name="x"):
     (profile,) = profile_table(CountedTable.of(pd.DataFrame({name: list(map(str, values))}, dtype="str")))
     return profile

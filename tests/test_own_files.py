@@ -21,8 +21,6 @@ from reidsim.kinds.tables.release import read_release
 from reidsim.reports.shared.file import verify_shared
 from reidsim.scenarios.scenario import Scenario
 
-pytestmark = pytest.mark.usefixtures("no_figures")
-
 
 @pytest.fixture
 def reidsim_(reidsim_):

@@ -30,6 +30,7 @@ from matplotlib.ticker import FixedFormatter
 from small_scenarios import SCENARIOS, write_files
 
 import reidsim
+from reidsim.reports.drawing import illustrate
 
 pytestmark = pytest.mark.deep
 FILE = Path(__file__).with_name("recorded_results.json")
@@ -166,9 +167,7 @@ def drawn(monkeypatch):
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_the_commands_of_a_study_give_the_recorded_results(recorded, study, folder, drawn, reidsim_, request):
-    if study in WITHOUT_FIGURES:
-        request.getfixturevalue("no_figures")
+def test_the_commands_of_a_study_give_the_recorded_results(recorded, study, folder, drawn, reidsim_):
     scenario, commands = STUDIES[study]
     write_files(folder)
     (folder / "made.toml").write_text(SCENARIOS[scenario], encoding="utf-8")
@@ -176,6 +175,8 @@ def test_the_commands_of_a_study_give_the_recorded_results(recorded, study, fold
     for number, command in enumerate(commands, start=1):
         before, drawn[:] = {*folder.rglob("*")}, []
         code, out, err = reidsim_(*shlex.split(command))
+        for manifest in [] if study in WITHOUT_FIGURES else sorted({*folder.rglob("manifest.json")} - before):
+            illustrate(reidsim.load_result(manifest.parent), manifest.parent / "figures")
         files = {
             path.relative_to(folder).as_posix(): path
             for path in sorted({*folder.rglob("*")} - before)

@@ -34,9 +34,6 @@ sex = {value}
 """
 
 
-pytestmark = pytest.mark.usefixtures("no_figures")
-
-
 @pytest.fixture
 def command(reidsim_):
     """Run the command line in this process; afterwards, print as by default."""

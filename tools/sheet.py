@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFont
 import reidsim
 from reidsim.core.files import bundled_names
 from reidsim.figures.style import own_settings, save_figure
-from reidsim.reports.python import figures_of
+from reidsim.reports.drawing import figures_of
 
 # Studies whose figures no bundled scenario has by itself.
 STUDIES: dict[str, Callable[[], Any]] = {

@@ -27,7 +27,7 @@ from pages import DOCS, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_
 
 import reidsim  # noqa: E402
 from reidsim.figures.style import save_figure  # noqa: E402
-from reidsim.reports.python import figures_of, plot  # noqa: E402
+from reidsim.reports.drawing import figures_of, plot  # noqa: E402
 
 README = "README.md"
 NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")

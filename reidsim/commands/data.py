@@ -298,7 +298,7 @@ def report(
         Write only the figures, as separate files in this format, to DIR/figures.
     """
     if figures is not None:
-        from reidsim.reports.python import illustrate, load_result
+        from reidsim.reports.drawing import illustrate, load_result
 
         if output is not None or no_cells or options != ReportOptions():
             raise InputError("the other options are for the report only", source="--figures", expected="no others")

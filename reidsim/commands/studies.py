@@ -6,7 +6,6 @@ delay.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,18 +61,7 @@ def run(
             interrupts.stop_if_interrupted()
             progress("writing", 0, 1)
             result.save(folder)
-        interrupts.tell_kept(f"the results without figures are kept in {folder}")
-        try:
-            _print_measures(loaded, result, folder, as_json=json)
-            sys.stdout.flush()
-        finally:
-            # Complete the results also if the reader of the output has closed the pipe.
-            with arguments.waiting("drawing figures; Ctrl-C keeps these results"):
-                from reidsim.engine.results import add_figures
-                from reidsim.reports.python import illustrate
-
-                interrupts.stop_if_interrupted()
-                add_figures(result, folder, illustrate)
+        _print_measures(loaded, result, folder, as_json=json)
     arguments.tell_results(result, folder, group_readable=group_readable, silent=json)
 
 
@@ -110,8 +98,6 @@ def _run_several(
         telling_kept(folder, f"continue with --resume -o {folder}"),
         arguments.waiting(f"reading {loaded.name}") as progress,
     ):
-        from reidsim.reports.python import illustrate
-
         result = play(
             loaded,
             **options,
@@ -120,7 +106,6 @@ def _run_several(
             resume=batch.resume,
             rerun_failed=batch.rerun_failed,
             progress=progress,
-            illustrate=illustrate,
         )
     return result, folder
 
@@ -175,7 +160,6 @@ def rerun(
     with arguments.waiting(f"reading {folder}") as progress:
         from reidsim.engine.batch import runner
         from reidsim.engine.results import require_free
-        from reidsim.reports.python import illustrate
         from reidsim.reports.terminal import summary_tables
 
         if output is not None:
@@ -189,7 +173,7 @@ def rerun(
         note(line)
     arguments.print_warnings(repeated.run.warnings)
     if output is not None and repeated.single is not None:
-        repeated.single.save(output, illustrate=illustrate)
+        repeated.single.save(output)
         arguments.tell_results(repeated.single, output, group_readable=group_readable)
 
 
@@ -269,19 +253,17 @@ def stress(
 
 
 def _study(name: str, play: Callable[..., Result], output: Path | None, **options: Any) -> tuple[Any, Path]:
-    """Compute a study and write its results folder with its figures; return result and folder.
+    """Compute a study and write its results folder; return result and folder.
 
     `play` is called with `options` and the progress. The folder is `output`; by default, the next free folder
     ``results/NAME-NNN``, for `name`.
     """
     with arguments.waiting(f"reading {name}") as progress:
-        from reidsim.reports.python import illustrate
-
         folder = arguments.results_folder(output, name)
         result = play(**options, progress=progress)
         interrupts.stop_if_interrupted()
-        progress("drawing figures and writing results", 0, 1)
-        result.save(folder, illustrate=illustrate)
+        progress("writing results", 0, 1)
+        result.save(folder)
     return result, folder
 
 

@@ -1,7 +1,4 @@
-"""Results and their folders, which are written completely or not at all.
-
-Folders have a manifest. Figures may be added later.
-"""
+"""Results and their folders, which are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -61,8 +58,6 @@ if TYPE_CHECKING:
 
 
 _LOGGER = logging.getLogger(__name__)
-# A function that draws the figures of a result into a folder and returns the names of the files.
-Illustrator = Callable[[Any, Path], list[str]]
 _version = cache(version)  # reads and parses a file
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
@@ -324,7 +319,7 @@ class Result:
     @property
     def figures(self) -> tuple[str, ...]:
         """Names of all figures, main figures first; see `plot`. Each access draws the figures."""
-        return import_module("reidsim.reports.python").figure_names(self)  # type: ignore[no-any-return]
+        return import_module("reidsim.reports.drawing").figure_names(self)  # type: ignore[no-any-return]
 
     def plot(self, name: str | None = None, *, ax: Axes | None = None) -> Figure:
         """Return a figure, by default the main one; see `reidsim.plot` for the arguments and errors."""
@@ -345,7 +340,7 @@ class Result:
         InputError
             If the result has no such figure, the name of the file has another ending, or the file cannot be written.
         """
-        return import_module("reidsim.reports.python").write_figure(self, Path(path), name)  # type: ignore[no-any-return]
+        return import_module("reidsim.reports.drawing").write_figure(self, Path(path), name)  # type: ignore[no-any-return]
 
     def report(self, path: str | Path | None = None, **options: Any) -> Any:
         """Return the report of the result as a `Report`; write it, if `path` is given.
@@ -357,10 +352,8 @@ class Result:
     def _repr_html_(self) -> str:
         return import_module("reidsim.reports.python").result_html(self)  # type: ignore[no-any-return]
 
-    def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
-        """Write the results folder: manifest, tables, and figures. Return its path.
-
-        Figures are written only if `illustrate` is given.
+    def save(self, folder: str | Path) -> Path:
+        """Write the results folder, manifest and tables; return its path.
 
         Raises
         ------
@@ -368,30 +361,26 @@ class Result:
             If the folder is not empty or cannot be written; no partial results remain.
         """
         folder = Path(folder)
-        write_results(folder, lambda into: write_json(into / "manifest.json", self.write_tables(into, illustrate)))
+        write_results(folder, lambda into: write_json(into / "manifest.json", self.write_tables(into)))
         return folder
 
-    def write_tables(self, folder: Path, illustrate: Illustrator | None = None) -> dict[str, Any]:
-        """Write tables and figures into an existing folder; return the manifest.
-
-        The returned manifest includes the names of the figures and the warnings; it is not written.
-        """
+    def write_tables(self, folder: Path) -> dict[str, Any]:
+        """Write tables into an existing folder; return the manifest with the warnings, which is not written."""
         tables = self.written_tables()
         for name, table in tables.items():
             write_parquet(folder / f"{name}.parquet", table)
-        figures = [] if illustrate is None else illustrate(self, folder / "figures")
         facts = {"type": type(self).__name__, "tables": [*tables], **self.facts}
-        return {**self.manifest, "result": facts, "figures": figures, "warnings": list(self.warnings)}
+        return {**self.manifest, "result": facts, "warnings": list(self.warnings)}
 
 
 def without_folder(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of a results folder as that of the result, without entries that describe the folder."""
-    return {key: value for key, value in manifest.items() if key not in ("result", "figures", "warnings", "tables")}
+    return {key: value for key, value in manifest.items() if key not in ("result", "warnings", "tables")}
 
 
 # Types of the entries of a manifest; the first three are required.
 _TYPES: dict[str, Any] = {"scenario": str, "content": dict, "versions": dict, "released_people": int}
-_TYPES |= dict.fromkeys(("scenario_file", "state"), str) | dict.fromkeys(("figures", "warnings"), list)
+_TYPES |= dict.fromkeys(("scenario_file", "state"), str) | {"warnings": list}
 _TYPES |= dict.fromkeys(("policies", "release_file", "origins", "design", "tables"), dict)
 
 
@@ -519,23 +508,6 @@ def require_no_links(folder: Path) -> None:
                 expected, hint = "a file in the folder", "copy the file into the folder"
                 raise InputError(problem, source=path, found=found, expected=expected, hint=hint)
             require_no_device(path)
-
-
-def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
-    """Add figures to a results folder that was saved without them.
-
-    `illustrate` draws the figures of `result` into a folder and returns their names. The folder stays complete without
-    figures until all figures are drawn, even after an interrupt or an error.
-
-    Raises
-    ------
-    InputError
-        If the figures cannot be written.
-    """
-    with writing(folder / "figures"), adding_to(folder) as unfinished:
-        figures = illustrate(result, unfinished / "figures")
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        write_json(unfinished / "manifest.json", {**manifest, "figures": figures})
 
 
 # Columns that identify a run and its state; other columns are measures.

@@ -6,6 +6,7 @@ global settings, which other figures use too.
 
 from __future__ import annotations
 
+import io
 import itertools
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -626,8 +627,18 @@ def name_unit(figure: Figure, unit: str) -> Figure:
     return figure
 
 
+def picture_of(figure: Figure, ending: str) -> bytes:
+    """Return a figure as a file with an ending in `FORMATS`; equal figures give equal bytes."""
+    # Without metadata, the file has no version and no time, which differ between figures with equal content. Journals
+    # want TrueType fonts (42) in PDF.
+    picture = io.BytesIO()
+    with own_settings(), rc_context({"svg.hashsalt": "reidsim", "pdf.fonttype": 42}):
+        figure.savefig(picture, format=ending[1:], dpi=_DOTS_PER_INCH, metadata=FORMATS[ending])
+    return picture.getvalue()
+
+
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure in the format of its ending; equal figures give equal bytes.
+    """Write a figure in the format of its ending; see `picture_of`.
 
     Parameters
     ----------
@@ -641,7 +652,6 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     InputError
         If the file cannot be written.
     """
-    # Without metadata, the file has no version and no time, which differ between figures with equal content. Journals
-    # want TrueType fonts (42) in PDF.
-    with writing(path), own_settings(), rc_context({"svg.hashsalt": "reidsim", "pdf.fonttype": 42}):
-        figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=FORMATS[Path(path).suffix])
+    picture = picture_of(figure, Path(path).suffix)
+    with writing(path):
+        Path(path).write_bytes(picture)

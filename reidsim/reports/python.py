@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,308 +17,34 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
-from reidsim.core.errors import PRIVATE, InputError, not_among, reading, refuse_first, require_among, writing
-from reidsim.core.files import PrivateFolder, plain_name, require_plain
+from reidsim.core.errors import PRIVATE, reading
+from reidsim.core.files import PrivateFolder, require_plain
 from reidsim.core.tables import as_file, library_of, native_table, read_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.preview import FilePreview
 from reidsim.drafts.roles import with_roles
-from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.executors import files_reader
-from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
-from reidsim.engine.red_team import AttackResult
-from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, without_folder, write_results
+from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
-from reidsim.engine.stress.run import StressResult, outputs_among
-from reidsim.engine.switch import SwitchResult
-from reidsim.figures import maps, runs, studies, sweeps
-from reidsim.figures.style import FORMATS, drawing_into, name_unit, own_settings, policy_name, save_figure
-from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
+from reidsim.engine.stress.run import StressResult
+from reidsim.figures.style import policy_name
+from reidsim.games.outcomes import PUBLISHER_PAYOFF
 from reidsim.releases.hierarchy import read_hierarchy_rows, uncovered
 from reidsim.reports.description import Explanation, FileDescription
 from reidsim.reports.page.bundle import SHARED, share_files
 from reidsim.reports.page.report import report_text, require_page, write_page
-from reidsim.reports.page.sources import COMPLETE_FOLDER, open_folder
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept, numbered, people_singled_out
-from reidsim.reports.study_tables import SHOWN, description_tables, stress_tables
-from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
+from reidsim.reports.study_tables import description_tables, stress_tables
+from reidsim.reports.verdict import has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
-from reidsim.scenarios.kind import AnalysisTables, Progress, counted_units, key_columns, kind_of_content
+from reidsim.scenarios.kind import Progress, key_columns
 from reidsim.scenarios.scenario import InMemory, anchored
-
-_RESULTS = (
-    *(RunResult, BatchResult, CrossPlayResult, StressResult),
-    *(SwitchResult, AttributesResult, ScoreResult, AttackResult),
-)
-
-
-def illustrate(result: Result, folder: Path, ending: str = ".png") -> list[str]:
-    """Write the figures of a result to a folder.
-
-    The folder is created if it does not exist and there is a figure.
-
-    Returns
-    -------
-    list of str
-        Names of the files in the folder, in drawing order. All end in `ending`, one of `FORMATS`.
-    """
-    names: dict[str, str] = {}
-    with own_settings():
-        for name, figure in figures_of(result):
-            with writing(folder):
-                folder.mkdir(parents=True, exist_ok=True)
-            # Names may contain scenario keys or come from user-defined kinds, so they need plain file names.
-            plain = plain_name(name, names)
-            names[plain] = f"{plain}{ending}"
-            save_figure(figure, folder / names[plain])
-    return list(names.values())
-
-
-def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of each figure that the tables of a result allow.
-
-    The main figures come first. The figures depend on the type of the result, such as payoffs by policy for a run;
-    other types have none.
-    """
-    unit, _ = counted_units(result.manifest.get("content", {}))
-    return ((name, name_unit(figure, unit)) for name, figure in _figures_by_record(result))
-
-
-def _figures_by_record(result: Result) -> Iterator[tuple[str, Figure]]:
-    """Yield the figures of `figures_of`, with labels in which records are the unit."""
-    if isinstance(result, CrossPlayResult):
-        if not result.runs.empty:
-            payoffs, risks = (result.matrix(measure.column) for measure in (PUBLISHER_PAYOFF, RISK))
-            yield "cross-play", maps.cross_play_maps(payoffs, risks)
-    elif isinstance(result, AttributesResult):
-        yield "attributes", studies.attribute_shares(result.table, SHOWN)
-    elif isinstance(result, SwitchResult):
-        bands = result.intervals[["low", "high", "policy"]]
-        key = "loss and gain" if result.link_gain else result.key.removeprefix("economics.")
-        yield "switch", studies.switch_lines(result.lines, bands, parameter=key, own=result.own)
-    elif isinstance(result, StressResult):
-        yield from _stress_figures(result)
-    elif isinstance(result, ScoreResult):
-        yield "payoffs", runs.payoffs_by_policy(result.summary.reset_index(), result.measures.values())
-        yield from runs.risk_utility_maps(result.summary)
-    elif isinstance(result, AttackResult):
-        if len(result.reliability):
-            yield "reliability", studies.reliability_diagram(result.reliability)
-    elif isinstance(result, BatchResult):
-        swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
-        yield from sweeps.sweep_figures(result) if swept is None else swept
-    elif isinstance(result, RunResult) and "rounds" in result.analysis.tables():
-        payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
-        yield from _agent_figures(result.analysis, payoff)
-    elif isinstance(result, RunResult):
-        yield from runs.figures_by_policy(result)
-        yield from kind_of_content(result.manifest["content"]).figures(result) or ()
-
-
-def figure_names(result: Result) -> tuple[str, ...]:
-    """Return the names of all figures of a result, main figures first."""
-    with own_settings():
-        return tuple(name for name, _ in _drawable(result))
-
-
-def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> Figure:
-    """Draw a figure of a result; the results folder has all figures.
-
-    Parameters
-    ----------
-    result : Result
-        Result of a run, batch, stress test, cross-play or another study.
-    name : str, optional
-        One of `Result.figures`. By default, the main figure: for a single run of policies, payoffs by policy; for
-        cross-play, payoff and risk of every defender against every adversary; for batches and other results, the first
-        figure, which is the payoff along the swept key for a sweep, or payoffs by policy if there is no other figure.
-    ax : Axes, optional
-        Axes of matplotlib to draw into; a new figure if not given. Only for figures with a single panel and no colour
-        bar.
-
-    Returns
-    -------
-    Figure
-        The figure; with `ax`, the figure of the axes.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to draw, the result has no figure of this name, or the figure does not fit into `ax`.
-
-    See Also
-    --------
-    RunResult : result of a run.
-
-    Examples
-    --------
-    >>> import pandas, reidsim
-    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
-    >>> figure = reidsim.plot(reidsim.new(patients).run())
-    >>> len(figure.axes) > 0
-    True
-    """
-    with own_settings():
-        names = list[str]()
-        for found, figure in _drawable(result):
-            if name in (None, found):
-                return figure if ax is None else _drawn_into(ax, _drawable(result), len(names), figure)
-            names.append(found)
-    if not names:
-        raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
-    raise not_among("the result has no such figure", name, names, source=result.name, where="name", shown=len(names))
-
-
-def _drawable(result: Result) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of each figure that `plot` draws, the main figure first.
-
-    They are those of `figures_of`, after the payoffs by policy for rounds; for runs without other figures, the payoffs.
-    """
-    tables = result.analysis.tables() if isinstance(result, RunResult) else {}
-    figures, is_batch = figures_of(result), isinstance(result, BatchResult)
-    first = None if "rounds" in tables and not is_batch else next(figures, None)
-    if first is not None:
-        yield first
-    elif isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs):
-        drawn = runs.payoffs_by_policy(result.runs, result.measures, by=result.by)
-        yield "payoffs", name_unit(drawn, counted_units(result.manifest.get("content", {}))[0])
-    yield from figures
-
-
-def _drawn_into(ax: Axes, figures: Iterator[tuple[str, Figure]], number: int, alone: Figure) -> Figure:
-    """Draw one of several figures into given axes; return the figure of the axes.
-
-    Iterators draw a figure when they reach it, so that only this step of `figures` draws into `ax`.
-
-    Parameters
-    ----------
-    ax : Axes
-    figures : iterator of tuple
-        Names and figures.
-    number : int
-        Number of the figure, from 0.
-    alone : Figure
-        The same figure, drawn by itself.
-
-    Raises
-    ------
-    InputError
-        If the figure has several axes, or a user-defined kind does not draw it with `new_figure`.
-    """
-    if not isinstance(ax, Axes):
-        raise InputError("not axes", where="ax", found=ax, expected="axes of matplotlib")
-    if len(alone.axes) != 1:
-        found, expected = counted(len(alone.axes), "panel or colour bar", "panels and colour bars"), "one panel"
-        raise InputError("the figure does not fit into one panel", where="ax", found=found, expected=expected)
-    for _ in range(number):
-        next(figures)
-    with drawing_into(ax):
-        drawn = next(figures)[1]
-    if drawn is not ax.figure:
-        raise InputError("the figure is not drawn by reidsim", where="ax", expected="no axes for this figure")
-    return drawn
-
-
-def write_figure(result: Result, path: Path, name: str | None = None) -> Path:
-    """Write a figure of a result to a file; see `Result.save_figure`."""
-    require_among("not a format of figures", [path.suffix], FORMATS, source=path)
-    save_figure(plot(result, name), path)
-    return path
-
-
-def load_result(folder: str | Path) -> Result:
-    """Return the result that a results folder holds.
-
-    Nothing is run, and no code that the scenario names is imported.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Results folder of a run, rounds, batch, cross-play, stress test, or another study that writes a folder.
-
-    Returns
-    -------
-    Result
-        Of the class that was saved, with equal tables: a `RunResult` of a run or of rounds, a `BatchResult` of a batch.
-
-    Raises
-    ------
-    InputError
-        If the folder is not a results folder, contains links, is incomplete, or has a manifest or table that cannot be
-        used.
-
-    See Also
-    --------
-    RunResult : result of a run, with its method ``save``.
-    report : write the report of a folder.
-
-    Examples
-    --------
-    >>> import reidsim
-    >>> folder = reidsim.run("wan2015").save("results")
-    >>> reidsim.load_result("results")
-    RunResult('wan2015': safe-harbor, basic, sh-friendly, no-attack)
-    """
-    is_path, expected = isinstance(folder, str | os.PathLike), "the path of a results folder"
-    refuse_first((not is_path, "wrong type", None, folder, expected), source="load_result: argument 'folder'")
-    stored = open_folder(Path(folder))
-    manifest, warnings = without_folder(stored.manifest), tuple(map(str, stored.manifest.get("warnings", ())))
-    try:
-        facts = stored.manifest["result"]
-        restored = {each.__name__: each for each in _RESULTS}[facts["type"]].restored
-        for name in facts["tables"]:
-            if name not in stored.tables:
-                raise InputError(f"{name}.parquet missing", source=stored.folder, expected=COMPLETE_FOLDER)
-        tables = {name: stored.table(name) for name in facts["tables"]}
-        return restored(tables, facts, {"name": stored.name, "manifest": manifest, "warnings": warnings})
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError):
-        source, expected = stored.folder / "manifest.json", "a manifest written by reidsim"
-        raise InputError("not the manifest of a result", source=source, where="result", expected=expected) from None
-
-
-def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str, Figure]]:
-    yield "waves" if "wave" in analysis.rounds else "rounds", runs.rounds_by_policy(analysis.rounds)
-    learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
-    if (learned > 1).any():
-        yield "beliefs", runs.beliefs_by_round(analysis.adversaries)
-    if len(analysis.through["through"].unique()) > 1:
-        broken = analysis.tables().get("broken_guarantees", pd.DataFrame())
-        note = broken_guarantee_sentences(broken, policy_name, payoff)
-        yield "through", runs.found_through_resources(analysis.through, analysis.rounds, note)
-    if "reidentified" in analysis.tables():
-        yield "reidentified", runs.reidentified_by_policy(analysis.reidentified)
-
-
-def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
-    tables = {name: table for name, table in result.tables.items() if len(table)}
-    measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
-    if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
-        yield "sensitivity", studies.sensitivity_dots(tables["sensitivity"], measures)
-    if "tornado" in tables and tables["tornado"]["swing"].notna().any():
-        yield "tornado", studies.tornado_bars(tables["tornado"], measures)
-    if "regrets" in tables and tables["regrets"]["regret"].notna().any():
-        yield "regrets", studies.regret_ranges(tables["regrets"])
-    if "belief_curves" in tables:
-        for number, (_, rows) in enumerate(tables["belief_curves"].groupby("key", sort=False, observed=True), start=1):
-            own = rows.dropna(subset=["error", "publisher_payoff"])
-            if len(own):
-                yield f"beliefs-{number}", studies.belief_curves(own, measures[PUBLISHER_PAYOFF.column])
-    if "policy_map" in tables:
-        chart = tables["policy_map"]
-        is_numeric = all(pd.api.types.is_numeric_dtype(chart[axis]) for axis in ("x", "y"))
-        if is_numeric and chart[["x", "y"]].nunique().min() > 1:
-            section = result.manifest["content"]["stress"]["map"]
-            yield "policy-map", maps.policy_map(chart, section["x"]["key"], section["y"]["key"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -654,7 +379,7 @@ def report(
     with TemporaryDirectory(prefix=PRIVATE) as place:
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, Result):
-            result.save(folder, illustrate=illustrate)
+            result.save(folder)
         if path is not None:
             require_page(Path(path))
         text = report_text(folder, author=author, institution=institution, **options)
@@ -759,7 +484,7 @@ def share(
         place = open_files.enter_context(TemporaryDirectory(prefix=PRIVATE))
         results = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, RunResult):
-            result.save(results, illustrate=None if into is None else illustrate)
+            result.save(results)
         file, folder = (None if each is None else Path(each) for each in (path, into))
         if file is None and folder is None:
             file = Path(place) / SHARED

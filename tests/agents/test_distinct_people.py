@@ -11,7 +11,7 @@ from reidsim.agents.foresight import Opponent, foreseen_by
 from reidsim.agents.model import ReidentificationModel
 from reidsim.core.errors import InputError
 from reidsim.engine.single_run import run_once
-from reidsim.reports.python import figures_of
+from reidsim.reports.drawing import figures_of
 from reidsim.scenarios.scenario import Scenario
 
 DISTINCT = "distinct_reidentified"
@@ -254,7 +254,7 @@ def test_each_list_has_those_found_through_it(town_file):
 
 
 def test_resources_are_drawn_if_there_are_several(town_file, town_run, monkeypatch):
-    monkeypatch.setattr("reidsim.reports.python.studies", Mock())
+    monkeypatch.setattr("reidsim.reports.drawing.studies", Mock())
     several = reidsim.run(town_file, overrides=WITH_POOR)
     for result, n_resources in ((several, 2), (town_run, 1)):
         assert result.analysis.through["through"].nunique() == n_resources
@@ -263,5 +263,5 @@ def test_resources_are_drawn_if_there_are_several(town_file, town_run, monkeypat
 
 def test_a_run_without_corrected_beliefs_has_the_figure_of_resources(town_file, monkeypatch):
     """A repeated run and the page in the browser do not look for wrong beliefs."""
-    monkeypatch.setattr("reidsim.reports.python.studies", Mock())
+    monkeypatch.setattr("reidsim.reports.drawing.studies", Mock())
     assert "through" in dict(figures_of(run_once(Scenario.load(town_file, WITH_POOR))))

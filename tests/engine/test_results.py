@@ -33,8 +33,8 @@ from tiers import cases
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.validation import plain
-from reidsim.engine.results import add_figures, next_free_folder, open_to_group, scenario_hash, write_results
-from reidsim.reports.python import figures_of
+from reidsim.engine.results import next_free_folder, open_to_group, scenario_hash, write_results
+from reidsim.reports.drawing import figures_of
 from reidsim.scenarios.schema import READ_BY_CROSS_PLAY
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
@@ -246,24 +246,6 @@ def test_results_are_private_whatever_new_files_are(tmp_path):
         if opened:
             open_to_group(tmp_path / "out")
         assert [(tmp_path / "out" / name).stat().st_mode & 0o777 for name in names] == list(modes)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="permission bits are those of POSIX")
-def test_figures_added_to_results_are_private(tmp_path):
-    def draw(_, folder):
-        folder.mkdir()
-        (folder / "one").touch()
-        return ["one"]
-
-    write_results(tmp_path / "out", lambda folder: (folder / "manifest.json").write_text("{}"))
-    before = os.umask(0o022)
-    try:
-        add_figures(None, tmp_path / "out", draw)
-    finally:
-        os.umask(before)
-    modes = [(tmp_path / "out" / name).stat().st_mode & 0o777 for name in ("figures", "figures/one", "manifest.json")]
-    assert modes == [0o700, 0o600, 0o600]
-    assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == {"figures": ["one"]}
 
 
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt(), ValueError("a bug"), OSError(errno.EIO, "broken disk")])

@@ -36,7 +36,7 @@ from reidsim.kinds.tables.figures import (
     search_deviation,
     strategy_payoffs,
 )
-from reidsim.reports.python import figures_of
+from reidsim.reports.drawing import figures_of
 from reidsim.scenarios.kind import kinds_at_hand
 
 POLICIES = ("safe-harbor", "basic", "no-attack", "sh-friendly")

@@ -14,22 +14,19 @@ import pytest
 from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 import reidsim
 from reidsim.core.wording import measures_among
 from reidsim.engine.results import make_manifest
+from reidsim.reports.drawing import illustrate
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text
 from reidsim.reports.page.sources import assumptions, open_results
-from reidsim.reports.python import illustrate
 from reidsim.scenarios.kind import find_kind
 from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 TOWN_SCENARIO = Scenario.load(TOWN / "town.toml", seed=1).scenario
-# The smallest PNG: one transparent pixel.
-PIXEL = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -88,7 +85,7 @@ def assert_runs_and_loads_nothing(page):
     assert any("default-src 'none'" in content for content in style)
 
 
-def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=None, figures=()):
+def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=None):
     """Write a results folder by hand."""
     path.mkdir()
     runs = pd.DataFrame(runs)
@@ -97,13 +94,9 @@ def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=N
         pd.DataFrame(records).to_parquet(path / "records.parquet", index=False)
     for name, table in (tables or {}).items():
         pd.DataFrame(table).to_parquet(path / f"{name}.parquet", index=False)
-    (path / "figures").mkdir()
-    for name in figures:
-        (path / "figures" / f"{name}.png").write_bytes(PIXEL)
     content = {"title": "A study", "economics": {"benefit": 100, "loss": 60, "cost": 10}, **(content or {})}
-    facts = {"records": 4, "figures": [f"{name}.png" for name in figures]}
     loaded = Scenario("study", Path("study.toml"), TOWN_SCENARIO, content)
-    made = make_manifest(loaded, {}, facts)
+    made = make_manifest(loaded, {}, {"records": 4})
     made["warnings"] = []
     (path / "manifest.json").write_text(json.dumps(made | (manifest or {})), encoding="utf-8")
     return path
@@ -122,13 +115,13 @@ def rows_of(*policies, **more):
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory):
-    """Run the small town with figures drawn; return the results folder."""
+    """Run the small town; return the results folder."""
     folder = tmp_path_factory.mktemp("town") / "results"
     settings = {
         "publisher.policies": ["no-protection", "basic", "no-attack"],
         "figures.strategies": {"age": "30", "sex": "F", "district": "N1"},
     }
-    reidsim.run(TOWN / "town.toml", overrides=settings).save(folder, illustrate=illustrate)
+    reidsim.run(TOWN / "town.toml", overrides=settings).save(folder)
     return folder
 
 
@@ -160,18 +153,26 @@ def test_the_report_of_a_run_shows_its_numbers_with_their_definitions(town, text
     assert "Payoff parameters per record, from the scenario: benefit 100, loss 60, gain 60, cost 10." in page.text
 
 
-def test_the_report_needs_nothing_else_and_its_figures_are_described(town, text):
+def test_the_report_needs_nothing_else_and_its_figures_are_described(town, text, tmp_path):
     page = Parsed(text)
     assert_runs_and_loads_nothing(page)
-    figures = json.loads((town / "manifest.json").read_text(encoding="utf-8"))["figures"]
+    figures = illustrate(reidsim.load_result(town), tmp_path)
     pictures = [attributes for tag, attributes in page.elements if tag == "img"]
     assert figures
     assert len(pictures) == len(figures)
     for attributes, name in zip(pictures, figures, strict=True):
         assert len(attributes["alt"].split()) >= 4
         data = base64.b64decode(attributes["src"].removeprefix("data:image/png;base64,"))
-        assert data == (town / "figures" / name).read_bytes()
+        assert data == (tmp_path / name).read_bytes()
     assert ("html", {"lang": "en"}) in page.elements
+
+
+def test_a_figure_that_cannot_be_drawn_is_a_warning_of_the_report(town, tmp_path):
+    shutil.copytree(town, tmp_path / "moved")
+    (tmp_path / "moved" / "strategies.parquet").unlink()
+    page = Parsed(reidsim.report(tmp_path / "moved").html)
+    assert f"Figures are left out: {tmp_path / 'moved'}: strategies.parquet missing; expected a compl" in page.text
+    assert "img" not in dict(page.elements)
 
 
 def test_released_values_of_single_records_are_not_in_the_report(town, text):
@@ -391,7 +392,7 @@ def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
 
 
 @pytest.mark.parametrize("label", HOSTILE)
-def test_labels_are_text_whatever_they_hold(tmp_path, label):
+def test_labels_are_text_whatever_they_hold(tmp_path, monkeypatch, label):
     runs = rows_of((label, 2.0, 0.5, 0.5), ("basic", 1.0, 0.5, 0.5), **{f"economics.{label}": 1.0})
     runs += rows_of(("basic", 3.0, 0.5, 0.5), point=1, **{f"economics.{label}": 2.0})
     records = {
@@ -420,11 +421,14 @@ def test_labels_are_text_whatever_they_hold(tmp_path, label):
             "versions": {label: label},
         },
         tables={"rounds": {"type": [label], "value": [1.0]}},
-        figures=["strategies", "onerror=alert(1)"],
     )
+    report = "reidsim.reports.page.report"
+    monkeypatch.setattr(f"{report}.load_result", lambda folder: None)
+    monkeypatch.setattr(f"{report}.figures_of", lambda result: iter([("strategies", Figure()), (label, Figure())]))
     page = Parsed(reidsim.report(folder, tmp_path / "page.html").html)
     assert_runs_and_loads_nothing(page)
     assert page.stack == []
+    assert [tag for tag, _ in page.elements].count("img") == 2
     shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in label)
     assert " ".join(shown.split()) in page.text
 

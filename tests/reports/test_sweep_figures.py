@@ -9,7 +9,7 @@ import pytest
 
 from reidsim.engine.scenario import run_batch
 from reidsim.kinds.masking.figures import lines_of_runs
-from reidsim.reports.python import figures_of
+from reidsim.reports.drawing import figures_of
 from reidsim.scenarios.schema import SweepSection
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ from reidsim.engine.stress.run import StressResult
 from reidsim.figures.maps import policy_map
 from reidsim.figures.studies import belief_curves, regret_ranges, sensitivity_dots, tornado_bars
 from reidsim.games.outcomes import RISK
-from reidsim.reports.python import figures_of
+from reidsim.reports.drawing import figures_of
 
 INDICES = pd.DataFrame(
     {

@@ -109,16 +109,18 @@ def tables_page() -> str:
 
 
 def figures_page() -> str:
-    """Return the page on the figures of results folders."""
+    """Return the page on the figures of results."""
     text = (
-        "A results folder has the figures of its game and command as PNG files. `reidsim report DIR --figures svg` (or "
-        "`pdf`) adds them as vector graphics. Amounts are in currency units, because scenarios do not name a currency."
+        "Figures are drawn from the tables of a results folder on request: `reidsim report DIR` writes a page with all "
+        "figures of a run, `reidsim report DIR --figures png` (or `svg`, `pdf`) writes the figures of any result to "
+        "`DIR/figures`, and in Python `result.plot(NAME)` returns one. Amounts are in currency units, because scenarios "
+        "do not name a currency."
     )
     kinds = {name: find_kind(name) for name in all_kinds.names}
     parts = [("Several games", "", CAPTIONS["figures"])]
     parts += [(f'`game = "{name}"`', kind.words, kind.captions["figures"]) for name, kind in kinds.items()]
     sections = (
-        _section(heading, words, (item(f"`{name}.png`", "", "none", caption) for name, caption in captions.items()))
+        _section(heading, words, (item(f"`{name}`", "", "none", caption) for name, caption in captions.items()))
         for heading, words, captions in parts
     )
     return "\n".join([head("Figures of results", text), *sections])

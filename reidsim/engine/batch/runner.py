@@ -98,7 +98,6 @@ def run_job(
     resume: bool = False,
     rerun_failed: bool = False,
     progress: Progress | None = None,
-    illustrate: results.Illustrator | None = None,
 ) -> R:
     """Run every point and replication of a scenario; return the result.
 
@@ -111,8 +110,6 @@ def run_job(
         Callable that does one run of the scenario.
     result_of : callable
         Called with the finished batch (see `Ended`); returns its result.
-    illustrate : callable, optional
-        Draws the figures into the folder.
 
     Raises
     ------
@@ -171,7 +168,7 @@ def run_job(
         files.require_unchanged()
         if folder is not None:
             report("writing", 0, 1)
-            store.finish(folder, lambda into: result.write_tables(into, illustrate))
+            store.finish(folder, result.write_tables)
             if result.manifest["state"] == COMPLETE:
                 # The tables hold the same data.
                 with contextlib.suppress(OSError):

@@ -13,14 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from reidsim.core.errors import InputError, reading
+from reidsim.core.errors import InputError
 from reidsim.core.files import read_toml, require_new_file, write_new_file
 from reidsim.core.validation import toml_text, validated
 from reidsim.core.wording import Code, number_text
 from reidsim.engine.results import sha256_of
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
+from reidsim.figures.style import own_settings, picture_of
 from reidsim.games.outcomes import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.kind import RISKS_OF_PERSONS
+from reidsim.reports.drawing import figures_of, load_result
 from reidsim.reports.page.decision import decision as page_of_decision
 from reidsim.reports.page.decision import highest_risk, mean_payoffs
 from reidsim.reports.page.pdf import pdf_of
@@ -36,7 +38,6 @@ from reidsim.scenarios.schema import ScenarioHead
 # Figures that show the decision; the other figures help to check it.
 _DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "person-risks")
 CAPTIONS = read_toml(Path(__file__).with_name("captions.toml"))
-_PNG = b"\x89PNG\r\n\x1a\n"
 _POLICIES_A_TABLE, _GROUPS_A_TABLE = 4, 5
 # Tables with more rows or columns are only named.
 _ROWS_SHOWN, _COLUMNS_SHOWN = 40, 14
@@ -161,7 +162,7 @@ def report_text(
     worst = highest_risk(run, shown) if cells else None
     audits = {"releases": releases, "definition": DEFINITION, "by_fitting_rows": by_fitting_rows}
     losses = {"even": even, "unit": run.units[0], "tried": even and [times * even.own for times in TIMES_OWN]}
-    columns, figures = first.get("columns", {"others": None}), list(_figures(run))
+    columns, figures = first.get("columns", {"others": None}), list(_figures(run, problems))
     main, further = ([part for is_main, part in figures if is_main is wanted] for wanted in (True, False))
     # For each part: its template with the template's values, None for a part that is left out.
     on_paper: dict[str, tuple[str, Any]] = {
@@ -266,19 +267,21 @@ def _measures(run: StoredRun) -> Iterator[Table]:
             yield Table(["", *map(Code, names)], rows, f"Means over all {whom}{over}")
 
 
-def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
-    """Yield whether each figure of a run shows the decision, and the figure.
+def _figures(run: StoredRun, problems: list[str]) -> Iterator[tuple[bool, Figure]]:
+    """Yield whether each figure of a run shows the decision, and the figure with its caption.
 
-    The figure has its caption. A file that is no PNG image is replaced by a sentence about it.
+    If a figure cannot be drawn, for example because its kind of scenario is not installed, it and later figures are
+    left out, and the reason is appended to `problems`.
     """
-    for name, path in run.figures.items():
-        with reading(path):
-            data = path.read_bytes()
-        problem = f"The figure {name} is not a PNG file and is left out."
-        yield (
-            name in _DECISION_FIGURES,
-            Figure(data, caption("figures", name, run.kind)) if data.startswith(_PNG) else problem,
-        )
+    try:
+        with own_settings():
+            for name, figure in figures_of(load_result(run.folder)):
+                yield (
+                    name in _DECISION_FIGURES,
+                    Figure(picture_of(figure, ".png"), caption("figures", name, run.kind)),
+                )
+    except InputError as error:
+        problems.append(f"Figures are left out: {error}")
 
 
 def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) -> str:

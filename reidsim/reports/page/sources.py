@@ -7,7 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -49,18 +49,15 @@ class StoredRun:
     tables : mapping of str to Path or DataFrame
         For each table, by name without suffix: the path of a Parquet file or of a folder of Parquet files; for a run in
         memory, the table itself.
-    figures : mapping of str to Path
-        Paths of PNG files by name without suffix, in drawing order.
     """
 
     folder: Path
     manifest: Mapping[str, Any]
     tables: Mapping[str, Path | pd.DataFrame]
-    figures: Mapping[str, Path] = field(default_factory=dict)
 
     @classmethod
     def from_result(cls, result: RunResult) -> StoredRun:
-        """Return a result in memory as a stored run without files and figures."""
+        """Return a result in memory as a stored run without files."""
         return cls(Path(result.name), result.manifest, result.stored_tables())
 
     @property
@@ -241,7 +238,7 @@ class StoredRun:
 
 
 def open_folder(folder: Path) -> StoredRun:
-    """Return the contents of any results folder; tables and figures are read later.
+    """Return the contents of any results folder; tables are read later.
 
     Raises
     ------
@@ -254,13 +251,10 @@ def open_folder(folder: Path) -> StoredRun:
             raise InputError(problem, source=folder, expected="a results folder written by reidsim run")
         manifest = read_manifest(folder)
         tables = {table.stem: table for table in sorted(folder.glob("*.parquet"))}
-        pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
     if manifest.get("state") == "running":
         hint = f"continue with reidsim run SCENARIO -o {folder} --resume"
         raise InputError("the batch is not complete", source=folder, expected="results of a finished run", hint=hint)
-    drawn = [Path(str(name)).stem for name in manifest.get("figures", [])]
-    order = dict.fromkeys([*(name for name in drawn if name in pictures), *pictures])
-    return StoredRun(folder, manifest, tables, {name: pictures[name] for name in order})
+    return StoredRun(folder, manifest, tables)
 
 
 def open_results(folder: Path) -> StoredRun:

@@ -88,7 +88,7 @@ def test_every_result_has_a_figure():
 def test_a_result_without_policies_has_the_first_figure_of_its_kind(monkeypatch):
     assessed = reidsim.run("xia2021", overrides={"release.sizes": [200], "release.samples": 1, "figures": {}})
     assert assessed.plot().axes[0].get_title(loc="left") == "Journalist risk"
-    monkeypatch.setattr("reidsim.reports.python.figures_of", lambda result: iter(()))
+    monkeypatch.setattr("reidsim.reports.drawing.figures_of", lambda result: iter(()))
     result = reidsim.RunResult(
         pd.DataFrame({"a": [1]}), pd.DataFrame(), AnalysisTables(), name="r", manifest={}, warnings=()
     )
