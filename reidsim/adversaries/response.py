@@ -495,7 +495,7 @@ class Attempt:
         plan, used : ndarray of int64, shape (n,), optional
             Plan of a multi-stage attack; see `Response`.
         """
-        hoped, exploits = gain * believed, np.broadcast_to(1.0, success.shape)
+        hoped, exploits = gain * believed, np.ones(success.shape)
         pays, worth = np.asarray(hoped > price * (1 + INDIFFERENCE)), hoped - price
         payoff = worth if believed is success else gain * success - price
         return cls(success, believed, worth, payoff, pays, exploits, gain, price, plan, used)

@@ -479,14 +479,15 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
     weights: list[float] = []
     parts: list[Reidentified] = []
     for case in cases:
-        people = successes(case.people.chance, case.people.numbers)
         lost = case.people.payoffs(rng)
         adversary = None
         if case.hits is not None:
             # Costs of purchases and of attempts made with certainty are constant, so they shift the distribution.
             adversary = case.hits.payoffs(rng).shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
-        parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
+        parts.append(
+            Reidentified(n, case.people.successes, lost.shifted(case.kept, -1.0), adversary, case.people.expected)
+        )
     return mixed(parts, weights)
 
 

@@ -19,6 +19,7 @@ import heapq
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from operator import mul
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -74,7 +75,7 @@ def backward_induction(
     # raises the benefit, so the strategy with the lowest levels of the others bounds them all.
     among = [np.arange(n)] * (len(shape) + 1)
     for done, levels in enumerate(product(*allowed_levels), start=1):
-        strategy = sum(level * stride for level, stride in zip(levels, strides, strict=True))
+        strategy = sum(map(mul, levels, strides))
         k = next((k for k in range(len(shape)) if levels[k + 1 :] == lowest[k + 1 :]), len(shape))
         rows = among[k]
         if len(rows):

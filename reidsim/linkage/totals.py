@@ -242,6 +242,11 @@ class Tries:
     attempted: Floats | None = None
     failure: Floats | None = None
 
+    @cached_property
+    def successes(self) -> Distribution:
+        """Distribution of the number of attempts that are made and succeed."""
+        return successes(self.chance, self.numbers)
+
     @property
     def expected(self) -> float:
         """Expected total payoff of all attempts of all groups, in currency units."""
@@ -269,7 +274,7 @@ class Tries:
         if attempted is None or failure is None:
             if len(distinct) <= 1:
                 # The only gain, or 0 if no attempt can succeed.
-                return successes(chance, numbers).shifted(0.0, float(distinct.sum()))
+                return self.successes.shifted(0.0, float(distinct.sum()))
             attempted, failure, numbers = chance, np.zeros(len(chance)), np.where(gain != 0, numbers, 0)
         made = (attempted > 0) & (numbers > 0)
         # Costs that are differences of expected amounts contain rounding errors.

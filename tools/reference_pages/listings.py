@@ -113,8 +113,8 @@ def figures_page() -> str:
     text = (
         "Figures are drawn from the tables of a results folder on request: `reidsim report DIR` writes a page with all "
         "figures of a run, `reidsim report DIR --figures png` (or `svg`, `pdf`) writes the figures of any result to "
-        "`DIR/figures`, and in Python `result.plot(NAME)` returns one. Amounts are in currency units, because scenarios "
-        "do not name a currency."
+        "`DIR/figures`, and in Python `result.plot(NAME)` returns one. Amounts are in currency units, because "
+        "scenarios do not name a currency."
     )
     kinds = {name: find_kind(name) for name in all_kinds.names}
     parts = [("Several games", "", CAPTIONS["figures"])]

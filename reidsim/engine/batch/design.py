@@ -646,8 +646,9 @@ class ScenarioWork:
             draw = task.replication if kind.numbers_draws else 0
             outcomes = kind.play(study, draw, timed=True)
             tables = run_tables(study, draw, equilibria_of(outcomes))
-            if len(runtimes := kind.runtimes(outcomes)):
-                tables["runtimes"] = columns_of_table(runtimes)
+            measured = {policy: each for policy, each in outcomes.items() if each.seconds is not None}
+            if measured:
+                tables["runtimes"] = columns_of_table(kind.runtimes(measured))
             return tables, tuple(kind.warnings(study, draw, outcomes))
 
     def fingerprint(self, task: RunTask) -> str | None:
