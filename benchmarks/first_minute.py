@@ -63,7 +63,7 @@ def seconds_of_run(folder: Path, environment: dict[str, str]) -> dict[str, float
 
 
 def growth_in_rows(sizes: Sequence[int]) -> None:
-    """Time whole runs of ever longer files, figures included."""
+    """Time whole runs of ever longer files."""
     for rows in sizes:
         with TemporaryDirectory() as place:
             own_files.write_hospital(Path(place) / "stays.csv", own_files.hospital(rows, rows * 3 // 5))
