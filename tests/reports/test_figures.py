@@ -155,9 +155,10 @@ def test_figures_of_bundled_scenarios_have_no_layout_faults(name) -> None:
     assert not any(faults.values()), faults
 
 
-def test_the_command_writes_the_figures_of_a_folder_again_in_another_format(tmp_path) -> None:
+def test_figures_of_a_folder_are_drawn_in_the_requested_format_and_not_by_the_run(tmp_path) -> None:
     result = reidsim.new(pd.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})).run()
     result.save(tmp_path / "run")
+    assert not (tmp_path / "run/figures").exists()
     for ending in ("svg", "pdf"):
         done = CliRunner().invoke(app, ["report", str(tmp_path / "run"), "--figures", ending])
         assert done.exit_code == 0, done.output
