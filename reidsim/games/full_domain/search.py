@@ -31,7 +31,7 @@ generalization.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -42,7 +42,15 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
-from reidsim.games.full_domain.boxes import BoxedRows, Boxes, boxed_rows, split_boxes
+from reidsim.games.full_domain.boxes import (
+    BoxWalk,
+    begin_walk,
+    bounds_of,
+    box_walk,
+    boxed_rows,
+    parts_below,
+    split_boxes,
+)
 from reidsim.games.full_domain.class_table import ClassTable, Ints, merge_prefixes, part, raise_kept, rests_of
 from reidsim.games.full_domain.game import (
     NO_SOLUTION,
@@ -147,6 +155,11 @@ class Incumbent:
         ahead = bound - self.payout
         first = (height < self._height) | ((height == self._height) & (node < self.node))
         return (ahead > self.tie) | (first & (ahead >= -self.tie))
+
+    @property
+    def best(self) -> tuple[float, float, int, int]:
+        """Payout of the best node found, the tie tolerance, the sum of its levels and its number."""
+        return self.payout, self.tie, self._height, self.node
 
     def solution(self, bound: float, evaluated: int, *, exact: bool) -> FullDomainSolution:
         """Return the best node found as a `FullDomainSolution`.
@@ -361,18 +374,18 @@ def explore(
 ) -> tuple[FullDomainSolution, pd.DataFrame]:
     """Find a good node of a full-domain game within a budget, and bound the optimum.
 
-    Two searches take turns. A climb follows the best successor from the lowest node to the top, and a local search
-    moves from the best node found to a better neighbour while there is one: that finds good nodes early. The rest of
-    the budget splits the lattice into boxes (see `boxes`), those with the highest bounds first: no node exceeds the
-    highest bound of a box, or the best payout if that is more. When no box can hold a better node, the solution is
-    proved optimal.
+    Two local searches, from the lowest and from the top node, move to a better neighbour while there is one: that finds
+    good nodes early. The rest of the budget goes into rounds. A round splits the lattice into boxes (see `boxes`) until
+    all bounds are at most a target, which is lower in each round; then no node exceeds the highest of these bounds, or
+    the best payout if that is more. A local search also starts from each better node that a round finds. When no box
+    can hold a better node, the solution is proved optimal.
 
     Parameters
     ----------
     game : FullDomainGame
         Game with the payoff parameters, the minimum levels and the suppression limit.
     nodes : int, optional
-        Largest number of nodes to evaluate; ten splits of boxes count as one node. No limit, if not given. With this
+        Largest number of nodes to evaluate; 30 bounds of boxes count as one node. No limit, if not given. With this
         budget alone the result is reproducible.
     seconds : float, optional
         Time in seconds after which to stop; no limit, if not given. At least one node is evaluated.
@@ -390,14 +403,15 @@ def explore(
     return solution, node_outcomes(game, {game.lattice.index(at): found for at, found in search.outcomes.items()})
 
 
-# Boxes are split until their bounds have fallen by this share of the gap. A smaller share follows the highest bounds
-# more closely, a larger one divides the rows of a box less often.
-_STEP = 0.3
-# Largest numbers of boxes and of splits in one step, and of rows that its splits pass, so that a step takes less than a
-# second and a budget in seconds holds for large tables too.
-_BOXES_AT_ONCE, _SPLITS_AT_ONCE, _ROWS_AT_ONCE = 2000, 4000, 40_000_000
-# Splits that count as one node in a budget of nodes; the evaluation of a node takes about ten times as long as a split.
-_SPLITS_PER_NODE = 10
+# Share of the gap that a round is to close: with 15 attributes, it then takes two to three times as many splits as the
+# round before. A smaller share repeats more splits of earlier rounds, a larger one loses more if the budget ends. The
+# share doubles after a round that took less than 1.5 times as many splits.
+_STEP = 0.15
+# Largest numbers of splits at a time, and of rows that these splits pass, so that they take less than a second and a
+# budget in seconds holds for large tables too.
+_SPLITS_AT_ONCE, _ROWS_AT_ONCE = 4000, 40_000_000
+# Splits that count as one node in a budget of nodes; the evaluation of a node takes 30 to 70 times as long as a split.
+_SPLITS_PER_NODE = 30
 
 
 class _BudgetSpentError(Exception):
@@ -405,7 +419,7 @@ class _BudgetSpentError(Exception):
 
 
 class _BudgetSearch:
-    """Search within a budget, by climb, local search and boxes; see `explore`.
+    """Search within a budget, by local search and boxes; see `explore`.
 
     For the parameters see `explore`. `outcomes` holds the outcomes of each node evaluated, by its levels.
     """
@@ -415,103 +429,96 @@ class _BudgetSearch:
         self._most_nodes = nodes
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._incumbent = Incumbent(game)
-        self._order = game.finest[0].order
         self._splits = 0
         self.outcomes: dict[Levels, Floats] = {}
 
     def run(self) -> FullDomainSolution:
-        game, lowest = self._game, self._game.lowest
-        highest = np.array([[levels - 1 for levels in game.lattice.shape]], dtype=np.int16)
-        self._boxes = Boxes(np.array([lowest], dtype=np.int16), highest, np.array([game.bound(lowest)]))
+        game, incumbent = self._game, self._incumbent
+        low = np.array(game.lowest, dtype=np.int16)
+        high = np.array(game.lattice.shape, dtype=np.int16) - 1
+        bound, step, splits, exact = game.bound(game.lowest), _STEP, 0, False
         try:
-            self._evaluate(lowest)
-            here = lowest
-            while above := list(self._moved(here, self._order, 1)):
-                here = max(above, key=lambda levels: (self._evaluate(levels), game.bound(levels)))
-            self._improve()
-            rows = boxed_rows(game.relaxed or game)
-            while len(self._boxes.bound):
-                best = self._incumbent.payout
-                self._split(rows)
-                if self._incumbent.payout > best:
-                    self._improve()
-                self._boxes = self._boxes.part(self._can_win(self._boxes))
+            self._rows = boxed_rows(game.relaxed or game)
+            for start in (game.lowest, tuple(high.tolist())):
+                self._improve(start)
+            walk = box_walk(self._rows)
+            while bound >= incumbent.payout - incumbent.tie:
+                begin_walk(self._rows, walk, low, high)
+                gap, begun, before = abs(bound - max(incumbent.payout, 0.0)), self._splits, splits
+                bound = self._walk(walk, bound - step * gap - incumbent.tie if step < 1 else -np.inf)
+                splits = self._splits - begun
+                if splits < 1.5 * before:
+                    step *= 2
+            exact = True
         except _BudgetSpentError:
             pass
-        self._boxes = self._boxes.part(self._can_win(self._boxes))
-        bounds = self._boxes.bound
-        return self._incumbent.solution(float(bounds.max(initial=-np.inf)), len(self.outcomes), exact=not len(bounds))
+        return incumbent.solution(bound, len(self.outcomes), exact=exact)
 
-    def _can_win(self, boxes: Boxes) -> NDArray[np.bool_]:
-        """Return whether each box can hold a better node than the best one found."""
-        low = boxes.low.astype(np.int64)
-        nodes = low @ np.array(self._game.lattice.strides)
-        return np.asarray(self._incumbent.is_beaten_at(boxes.bound, nodes, low.sum(axis=1)))
+    def _walk(self, walk: BoxWalk, target: float) -> float:
+        """Walk through boxes down to bounds of at most `target`, and evaluate the single nodes that have higher bounds.
 
-    def _split(self, rows: BoxedRows) -> None:
-        """Split the boxes with the highest bounds, and evaluate the boxes left with a single node.
+        Return the highest bound of boxes that may hold a better node than the best one found.
 
         Raises
         ------
         _BudgetSpentError
             If the budget is spent.
         """
-        self._require_budget()
-        boxes, payout, tie = self._boxes, self._incumbent.payout, self._incumbent.tie
-        top = boxes.bound.max()
-        target = top - _STEP * abs(top - max(payout, 0.0)) - 2 * tie
-        first = np.argsort(-boxes.bound, kind="stable")[:_BOXES_AT_ONCE]
-        first = first[boxes.bound[first] > target]
-        # Boxes with equal levels of the first attributes share work.
-        first = first[np.lexsort(boxes.high[first].T[::-1])]
+        rows, incumbent, highest = self._rows, self._incumbent, -np.inf
         most = min(_SPLITS_AT_ONCE, _ROWS_AT_ONCE // rows.counts.shape[1] + 1)
-        if self._most_nodes is not None:
-            # Half of the budget left remains for the nodes that the splits reach.
-            most = min(most, (self._most_nodes - self._spent) * _SPLITS_PER_NODE // 2)
-        parts, splits = split_boxes(rows, boxes.part(first), target, payout - 2 * tie, most)
-        self._splits += splits
-        rest = np.ones(len(boxes.bound), dtype=np.bool_)
-        rest[first] = False
-        self._boxes = parts.together(boxes.part(rest))
-        single = (parts.low == parts.high).all(axis=1)
-        for at in np.flatnonzero(single)[np.argsort(-parts.bound[single], kind="stable")]:
-            if self._can_win(parts.part(np.array([at]))):
-                self._evaluate(tuple(parts.low[at].tolist()))
-        self._boxes = self._boxes.part(np.append(~single, np.ones(rest.sum(), dtype=np.bool_)))
+        while walk.depth[0] >= 0:
+            self._require_budget()
+            if self._most_nodes is not None:
+                # Half of the budget left remains for the nodes that the splits reach.
+                most = min(most, (self._most_nodes - self._spent) * _SPLITS_PER_NODE // 2 + 1)
+            nodes, bounds, splits, top = split_boxes(rows, walk, target, incumbent.best, most)
+            self._splits += splits
+            highest, best = max(highest, top), incumbent.node
+            for at in np.argsort(-bounds, kind="stable"):
+                node = self._game.lattice.number(nodes[at])
+                if incumbent.is_beaten_at(bounds[at], node, nodes[at].sum()):
+                    self._evaluate(tuple(nodes[at].tolist()))
+            if incumbent.node != best:
+                self._improve(self._game.lattice.levels(incumbent.node))
+        return highest
 
-    def _moved(self, levels: Levels, positions: Sequence[int], step: int) -> Iterator[Levels]:
-        """Yield a node for each attribute in `positions`, with its level moved by `step`.
+    def _improve(self, here: Levels) -> None:
+        """Move from a node to a better neighbour, until none is better.
 
-        A node is a tuple of levels; all other levels are those of the node `levels`. Nodes below the minimum levels or
-        outside the lattice are left out.
-        """
-        for position in positions:
-            level = levels[position] + step
-            if self._game.lowest[position] <= level < self._game.lattice.shape[position]:
-                yield _at(levels, position, level)
-
-    def _improve(self) -> None:
-        """Evaluate all neighbours of the best node found, until none is better.
-
-        A neighbour has one attribute one level lower or higher.
+        A neighbour has one attribute one level lower, or higher if no lower one is better. Neighbours with higher
+        bounds come first.
 
         Raises
         ------
         _BudgetSpentError
             If the budget is spent.
         """
-        best = -np.inf
-        while self._incumbent.payout > best:
-            best, here = self._incumbent.payout, self._game.lattice.levels(self._incumbent.node)
-            for step in (-1, 1):
-                for levels in self._moved(here, self._order, step):
-                    self._evaluate(levels)
+        lattice, lowest, tie = self._game.lattice, np.array(self._game.lowest, dtype=np.int16), self._incumbent.tie
+        payout, below = self._evaluate(here), True
+        while True:
+            self._require_budget()
+            node = np.array(here, dtype=np.int16)
+            if below:
+                near, bounds = parts_below(self._rows, node, lowest)
+            else:
+                near = node + np.eye(len(here), dtype=np.int16)[node + 1 < lattice.shape]
+                bounds = bounds_of(self._rows, near, near)
+            self._splits += len(near)
+            for at in np.argsort(-bounds, kind="stable"):
+                there = tuple(near[at].tolist())
+                if bounds[at] > payout + tie and self._evaluate(there) > payout + tie:
+                    here, payout, below = there, self._evaluate(there), True
+                    break
+            else:
+                if not below:
+                    return
+                below = False
 
     def _evaluate(self, levels: Levels) -> float:
         """Return the payout of a node, and keep it as the incumbent if it is the best.
 
         `levels` are the node's levels. The payout, in currency units over all records, is computed only once for each
-        node.
+        node; it is -inf for a node beyond the suppression limit.
 
         Raises
         ------
@@ -523,7 +530,8 @@ class _BudgetSearch:
             game, node = self._game, self._game.lattice.index(levels)
             self.outcomes[levels] = game.outcomes(game.at(node))
             self._incumbent.offer(node, sum(levels), self.outcomes[levels])
-        return float(self.outcomes[levels][PAYOUT])
+        payout, suppressed = self.outcomes[levels][[PAYOUT, SUPPRESSED]].tolist()
+        return payout if suppressed <= self._game.most_suppressed else -np.inf
 
     @property
     def _spent(self) -> int:

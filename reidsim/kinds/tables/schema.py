@@ -533,7 +533,7 @@ class PublisherSection(PoliciesSection):
     prune
         whether the search skips parts of the lattice that cannot improve on the best node found
     nodes
-        budget of the anytime search: largest number of nodes evaluated; ten splits of the lattice count as one
+        budget of the anytime search: largest number of nodes evaluated; 30 splits of the lattice count as one
         node; with local recoding, in each round; for records, largest mean number of rows and strategies compared with
         a record
     seconds

@@ -11,7 +11,7 @@ from tiers import examples
 
 from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.composite import AdversaryType, TypesGame
-from reidsim.games.full_domain.boxes import Boxes, boxed_rows, split_boxes
+from reidsim.games.full_domain.boxes import begin_walk, bounds_of, box_walk, boxed_rows, parts_below, split_boxes
 from reidsim.games.full_domain.game import AnyAdversaryGame, AverageRiskGame
 from reidsim.games.full_domain.search import every_node, explore, search
 from reidsim.games.record_game import PopulationLinker
@@ -44,44 +44,59 @@ def games(draw):
     return kind(draw(variants(datasets(same_prices=True if kind is with_types else None))))
 
 
-def whole(game):
-    return Boxes(
-        np.array([game.lowest], dtype=np.int16),
-        np.array([[levels - 1 for levels in game.lattice.shape]], dtype=np.int16),
-        np.array([game.bound(game.lowest)]),
-    )
+def levels_of(game, nodes):
+    """Return the levels of nodes, shape (n_nodes, n_attributes)."""
+    return np.array([game.lattice.levels(node) for node in nodes], dtype=np.int16).reshape(len(nodes), -1)
 
 
 @examples(200)
-@given(games(), st.integers(0, 40))
-def test_no_node_of_a_box_pays_more_than_its_bound(game, splits):
+@given(games(), st.data())
+def test_no_node_of_a_box_pays_more_than_its_bound(game, data):
     nodes = every_node(game)
-    levels = np.array([game.lattice.levels(node) for node in nodes.nodes.tolist()])
-    boxes, done = split_boxes(boxed_rows(game), whole(game), -np.inf, -np.inf, splits)
-    assert done <= splits
-    tie = 1e-9 * max(game.best_case, 1.0)
-    covered = np.zeros(len(nodes), dtype=np.int64)
-    for low, high, bound in zip(*boxes, strict=True):
-        inside = ((levels >= low) & (levels <= high)).all(axis=1)
-        covered += inside
+    levels, tie = levels_of(game, nodes.nodes.tolist()), 1e-9 * max(game.best_case, 1.0)
+    pairs = st.lists(st.tuples(*[st.integers(0, len(nodes) - 1)] * 2), min_size=1, max_size=5)
+    first, second = levels[np.array(data.draw(pairs)).T]
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    bounds = bounds_of(boxed_rows(game), low, high)
+    for lowest, highest, bound in zip(low, high, bounds, strict=True):
+        inside = ((levels >= lowest) & (levels <= highest)).all(axis=1)
         paid = nodes.payout[inside & nodes.feasible]
         assert (paid <= bound + tie).all()
         if inside.sum() == 1 and len(paid) and game.by_class and not isinstance(game, AverageRiskGame):
             assert paid.iloc[0] == pytest.approx(bound, abs=tie)
-    assert (covered == 1).all()
 
 
 @examples(100)
 @given(games(), st.floats(0, 1), st.integers(1, 10))
-def test_boxes_split_together_are_those_split_apart(game, share, splits):
-    """Boxes that share the classes of their first attributes have the bounds that each has alone."""
-    rows = boxed_rows(game)
-    boxes, _ = split_boxes(rows, whole(game), -np.inf, -np.inf, splits)
-    target = share * game.best_case
-    together, _ = split_boxes(rows, boxes, target, -np.inf, 10_000)
-    apart = [split_boxes(rows, boxes.part([at]), target, -np.inf, 10_000)[0] for at in range(len(boxes.bound))]
-    for found, expected in zip(together, map(np.concatenate, zip(*apart, strict=True)), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+def test_a_walk_through_boxes_bounds_all_nodes_whenever_it_is_interrupted(game, share, splits):
+    rows, target = boxed_rows(game), share * game.best_case
+    low, high = np.array(game.lowest, np.int16), np.array(game.lattice.shape, np.int16) - 1
+    walk, found = box_walk(rows), []
+    for most in (splits, 10_000):
+        begin_walk(rows, walk, low, high)
+        parts = []
+        while walk.depth[0] >= 0:
+            parts.append(split_boxes(rows, walk, target, (-1e300, 0.0, 0, 0), most))
+            assert parts[-1][2] <= most
+        nodes, bounds = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+        found.append((nodes, bounds, max(part[3] for part in parts)))
+    for interrupted, whole in zip(*found, strict=True):
+        np.testing.assert_array_equal(interrupted, whole)
+    (nodes, bounds, highest), every = found[0], every_node(game)
+    assert highest <= target
+    left = every[every.feasible & ~every.nodes.isin(game.lattice.number(nodes.astype(np.int64)))]
+    assert (left.payout <= highest + 1e-9 * max(game.best_case, 1.0)).all()
+
+
+@examples(100)
+@given(games(), st.data())
+def test_nodes_one_level_below_have_the_bounds_of_boxes_of_one_node(game, data):
+    rows, lowest = boxed_rows(game), np.array(game.lowest, np.int16)
+    here = levels_of(game, [data.draw(st.sampled_from(every_node(game).nodes.tolist()))])[0]
+    nodes, bounds = parts_below(rows, here, lowest)
+    expected = [here - step for step in np.eye(len(here), dtype=np.int16) if (here - step >= lowest).all()]
+    assert nodes.tolist() == [node.tolist() for node in expected]
+    np.testing.assert_allclose(bounds, bounds_of(rows, nodes, nodes), rtol=1e-9, atol=1e-9)
 
 
 @examples(50)

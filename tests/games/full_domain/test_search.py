@@ -122,13 +122,13 @@ def test_anytime_search_stops_in_time_and_on_a_lattice_of_a_million_nodes():
     random = np.random.default_rng(7)
     levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
     records = tuple(map(tuple, random.integers(0, 4, (300, 13)).tolist()))
-    small = SmallDataset((levels,) * 13, records, None, (1200,) * 300, (300,) * 300, (300,) * 300, (4,) * 300)
+    small = SmallDataset((levels,) * 13, records, None, (1200,) * 300, (1100,) * 300, (900,) * 300, (4,) * 300)
     game = game_of(small)
     assert game.lattice.size == 3**13
     some = explore(game, nodes=100)[0]
     assert not some.exact
     assert 0 < some.gap < 1
-    assert some.evaluated == 100
+    assert 1 < some.evaluated <= 100
     more = explore(game, nodes=900)[0]
     assert more.payout >= some.payout
     assert more.bound <= some.bound
