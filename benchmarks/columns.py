@@ -91,9 +91,9 @@ def growth_in_columns(sizes: Sequence[int]) -> None:
         grown("record-level search over strategies", study.lattice.size, time.process_time() - begun)
 
 
-def columns_of(kind: str, records: int) -> pd.DataFrame:
-    """Return a file of 12 columns of 8 values: independent with equal or skewed shares, or with a latent cause."""
-    rng, size = np.random.default_rng(7), (records, 12)
+def columns_of(kind: str, records: int, columns: int = 12) -> pd.DataFrame:
+    """Return a file of columns of 8 values: independent with equal or skewed shares, or with a latent cause."""
+    rng, size = np.random.default_rng(7), (records, columns)
     shares = 1 / np.arange(1, 9)
     if kind == "uniform":
         values = rng.integers(0, 8, size)

@@ -1,6 +1,7 @@
 """Speed of the game at dataset level, shown as ratios measured in one run.
 
-Run by hand: ``python benchmarks/dataset_level.py``; ``--growth`` adds rows to 1e7 and quasi-identifiers to 15.
+Run by hand: ``python benchmarks/dataset_level.py``; ``--growth`` adds rows to 1e7 and quasi-identifiers to 15;
+``--budget 10`` prints, instead, the proved gaps of 15 quasi-identifiers (a billion nodes) after 10 CPU seconds.
 
 On the example data of ARX (30,162 rows, 9 quasi-identifiers, 12,960 nodes; ``arx-example``). The plain reference,
 written here from the paper, groups the generalized rows of a node with pandas and adds up payouts; it is checked
@@ -16,16 +17,20 @@ from __future__ import annotations
 
 import argparse
 import time
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
+from columns import columns_of
 from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.composite import AdversaryType, TypesGame
+from reidsim.games.full_domain import search as full_domain_search
 from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame
 from reidsim.games.full_domain.search import (
     FullDomainSolution,
@@ -203,19 +208,40 @@ def by_region(study: TablesStudy, amounts: Sequence[float]) -> None:
     print(f"peak memory so far {peak_mib():,.0f} MiB")
 
 
-def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
-    """Return a game of rows with skewed values: 8 values per attribute in 4 levels (8, 4, 2, 1 groups)."""
-    rng = np.random.default_rng(seed)
-    share = 0.6 ** np.arange(8)
-    codes = rng.choice(8, (rows, attributes), p=share / share.sum()).astype(np.int32)
+def game_of(codes: np.ndarray, amount: float = 1000, *, no_attack: bool = False) -> FullDomainGame:
+    """Return a game of rows, shape (n_rows, n_attributes), of 8 values in 4 levels (8, 4, 2, 1 groups)."""
     levels = [[f"{value // 2 ** (depth + 1)}" for value in range(8)] for depth in range(3)]
     hierarchies = tuple(
         Hierarchy.from_labels(Attribute(f"q{number}", tuple(map(str, range(8)))), levels)
-        for number in range(attributes)
+        for number in range(codes.shape[1])
     )
     first, cell = distinct_rows(list(codes.T), len(codes))
     lattice = GeneralizationLattice(hierarchies, codes[first])
-    return FullDomainGame(lattice, np.bincount(cell), prices(1000))
+    return FullDomainGame(lattice, np.bincount(cell), prices(amount), no_attack=no_attack)
+
+
+def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
+    """Return a game of rows with skewed values."""
+    share = 0.6 ** np.arange(8)
+    codes = np.random.default_rng(seed).choice(8, (rows, attributes), p=share / share.sum())
+    return game_of(codes.astype(np.int32))
+
+
+def gaps(seconds: float) -> None:
+    """Print the payout found, its bound and the proved gap, as shares of the best case, for each kind of columns."""
+    # Seconds of the processor, so that other programs do not change the result much.
+    cast("Any", full_domain_search).time = types.SimpleNamespace(monotonic=time.process_time)
+    explore(synthetic(300, 5), nodes=1000)  # compiles everything
+    for rows in (10_000, 100_000):
+        for kind in ("uniform", "skewed", "latent"):
+            codes = columns_of(kind, rows, 15).to_numpy(dtype=np.int32)
+            for amount, no_attack in ((300, False), (600, False), (1000, False), (1000, True)):
+                found = explore(game_of(codes, amount, no_attack=no_attack), seconds=seconds)[0]
+                print(
+                    f"{rows:>7,} {kind:<8}{'no-attack' if no_attack else 'basic':<10} G = L = {amount:<5}"
+                    f"payout {found.payout / found.best_case:.3f}, bound {found.bound / found.best_case:.3f}, "
+                    f"gap {found.gap:.3f}"
+                )
 
 
 def growth_in_rows(sizes: Sequence[int]) -> None:
@@ -261,7 +287,11 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=40, help="nodes timed with the plain reference")
     parser.add_argument("--skip-regions", action="store_true", help="without multi-dimensional recoding (two minutes)")
     parser.add_argument("--growth", action="store_true", help="also grow rows and quasi-identifiers")
+    parser.add_argument("--budget", type=float, help="print the gaps after so many seconds, instead")
     options = parser.parse_args()
+    if options.budget is not None:
+        gaps(options.budget)
+        return
     study = build_study(Scenario.load("arx-example", {"release.table": options.table}))
     print(f"{study.n_records:,} rows, {study.lattice.n_records:,} cells, {study.lattice.size:,} nodes")
     for row in figures(study, options.amounts, options.repeats):

@@ -439,8 +439,10 @@ class _BudgetSearch:
         bound, step, splits, exact = game.bound(game.lowest), _STEP, 0, False
         try:
             self._rows = boxed_rows(game.relaxed or game)
-            for start in (game.lowest, tuple(high.tolist())):
-                self._improve(start)
+            self._evaluate(game.lowest)
+            self._descend(high, low)
+            if incumbent.node != NO_SOLUTION:
+                self._improve(game.lattice.levels(incumbent.node))
             walk = box_walk(self._rows)
             while bound >= incumbent.payout - incumbent.tie:
                 begin_walk(self._rows, walk, low, high)
@@ -481,6 +483,23 @@ class _BudgetSearch:
             if incumbent.node != best:
                 self._improve(self._game.lattice.levels(incumbent.node))
         return highest
+
+    def _descend(self, here: NDArray[np.int16], lowest: NDArray[np.int16]) -> None:
+        """Follow the node below with the highest bound, from a node to the lowest one, and evaluate better nodes.
+
+        Raises
+        ------
+        _BudgetSpentError
+            If the budget is spent.
+        """
+        self._evaluate(tuple(here.tolist()))
+        while (here > lowest).any():
+            self._require_budget()
+            near, bounds = parts_below(self._rows, here, lowest)
+            self._splits += len(near)
+            here = near[bounds.argmax()]
+            if bounds.max() > self._incumbent.payout:
+                self._evaluate(tuple(here.tolist()))
 
     def _improve(self, here: Levels) -> None:
         """Move from a node to a better neighbour, until none is better.
