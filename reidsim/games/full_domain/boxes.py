@@ -234,11 +234,22 @@ def _exchange(
 
 
 @compiled()
-def _bound(rows: BoxedRows, classes: _Classes, depth: int, low: NDArray[np.int16]) -> float:
-    """Return the bound of the box at a depth, with the low node `low`, and mark classes that all nodes suppress."""
+def _bound(
+    rows: BoxedRows, classes: _Classes, depth: int, low: NDArray[np.int16], high: NDArray[np.int16]
+) -> tuple[float, float]:
+    """Return the bound of the box at a depth and an estimate of the payout of its highest node.
+
+    Classes that all nodes suppress are marked. The estimate assumes that all records lose as much benefit between the
+    lowest and the highest node; it is -inf if too many records are suppressed.
+    """
     payout, suppressed, largest = 0.0, classes.dropped[depth], len(rows.penalty) - 1
     counts, losses, penalty, benefit = classes.counts[depth], classes.loss[depth], rows.penalty, rows.benefit
-    least = -1e-9 * benefit
+    worth, lost = rows.best_case, 0.0
+    for at in range(len(low)):
+        worth -= rows.lost[at, low[at]]
+        lost += rows.lost[at, high[at]] - rows.lost[at, low[at]]
+    lost *= benefit / max(rows.best_case, 1e-300)
+    least, estimate, suppressed_at_high = -1e-9 * benefit, 0.0, suppressed
     for number in range(classes.n_classes[depth]):
         released, size = counts[0, number], counts[1, number]
         pays = benefit * (1.0 - losses[number]) - penalty[int(np.ceil(min(size, largest)))]
@@ -246,11 +257,11 @@ def _bound(rows: BoxedRows, classes: _Classes, depth: int, low: NDArray[np.int16
         losses[number] = np.inf if none else losses[number]
         suppressed += released if none else 0.0
         payout += max(pays, 0.0) * released
+        suppressed_at_high += released if pays - lost < least else 0.0
+        estimate += max(pays - lost, 0.0) * released
     classes.suppressed[depth] = suppressed
-    worth = rows.best_case
-    for at in range(len(low)):
-        worth -= rows.lost[at, low[at]]
-    return -np.inf if suppressed > rows.most_suppressed else min(payout, worth)
+    bound = -np.inf if suppressed > rows.most_suppressed else min(payout, worth)
+    return bound, -np.inf if suppressed_at_high > rows.most_suppressed else estimate
 
 
 @compiled()
@@ -275,7 +286,7 @@ def bounds_of(rows: BoxedRows, low: NDArray[np.int16], high: NDArray[np.int16]) 
     classes, bounds = _classes(rows, 2), np.empty(len(low))
     for box in range(len(low)):
         _build(rows, classes, low[box], high[box])
-        bounds[box] = _bound(rows, classes, 1, low[box])
+        bounds[box], _ = _bound(rows, classes, 1, low[box], high[box])
     return bounds
 
 
@@ -299,7 +310,7 @@ def parts_below(
         _exchange(
             classes, 2, group[level], least_loss[level, level], group[level - 1], least_loss[level - 1, level - 1]
         )
-        bounds[number] = _bound(rows, classes, 2, nodes[number])
+        bounds[number], _ = _bound(rows, classes, 2, nodes[number], nodes[number])
     return nodes, bounds
 
 
@@ -349,7 +360,7 @@ def begin_walk(rows: BoxedRows, walk: BoxWalk, low: NDArray[np.int16], high: NDA
     """Let a walk begin with a box, given the levels of its lowest and of its highest node."""
     walk.low[0], walk.high[0], walk.depth[0] = low, high, 0
     _build(rows, walk.classes, low, high)
-    walk.bound[0] = _bound(rows, walk.classes, 1, low)
+    walk.bound[0], _ = _bound(rows, walk.classes, 1, low, high)
 
 
 @compiled()
@@ -373,17 +384,19 @@ def split_boxes(
 
     Returns
     -------
-    nodes : ndarray of int16, shape (n_nodes, n_attributes)
-        Levels of the nodes that are left as boxes of a single node with a bound above `target`.
-    bounds : ndarray of float64, shape (n_nodes,)
-        Their bounds.
+    nodes : ndarray of int16, shape (1 + n_nodes, n_attributes)
+        Levels of the most promising highest node of a box, and of the nodes that are left as boxes of a single node
+        with a bound above `target`.
+    bounds : ndarray of float64, shape (1 + n_nodes,)
+        An estimate of the payout of the first node (-inf without splits), and the bounds of the others.
     n_splits : int
         Number of splits.
     highest : float
         Highest bound of the boxes with a bound of at most `target`; -inf without such boxes.
     """
     payout, tie, best_height, best_node = best
-    nodes, bounds, n_nodes = np.empty((2 * most + 1, len(rows.n_levels)), np.int16), np.empty(2 * most + 1), 0
+    nodes, bounds, n_nodes = np.zeros((2 * most + 2, len(rows.n_levels)), np.int16), np.empty(2 * most + 2), 1
+    bounds[0] = -np.inf
     classes, depth, n_splits, highest = walk.classes, walk.depth[0], 0, -np.inf
     while depth >= 0 and n_splits < most:
         low, high, bound = walk.low[depth], walk.high[depth], walk.bound[depth]
@@ -412,8 +425,11 @@ def split_boxes(
         _exchange(classes, here + 1, group, before, rows.group[at, cut], least_loss[low[at], cut])
         _exchange(classes, here, group, before, group, least_loss[cut + 1, high[at]])
         low[at] = cut + 1
-        walk.bound[below] = min(bound, _bound(rows, classes, here + 1, walk.low[below]))
-        walk.bound[depth] = min(bound, _bound(rows, classes, here, low))
+        of_below, estimate = _bound(rows, classes, here + 1, walk.low[below], walk.high[below])
+        of_above, _ = _bound(rows, classes, here, low, high)
+        walk.bound[below], walk.bound[depth] = min(bound, of_below), min(bound, of_above)
+        if estimate > bounds[0]:
+            nodes[0], bounds[0] = walk.high[below], estimate
         depth = below
     walk.depth[0] = depth
     return nodes[:n_nodes], bounds[:n_nodes], n_splits, highest

@@ -466,7 +466,7 @@ class _BudgetSearch:
         _BudgetSpentError
             If the budget is spent.
         """
-        rows, incumbent, highest = self._rows, self._incumbent, -np.inf
+        rows, incumbent, highest, promising = self._rows, self._incumbent, -np.inf, -np.inf
         most = min(_SPLITS_AT_ONCE, _ROWS_AT_ONCE // rows.counts.shape[1] + 1)
         while walk.depth[0] >= 0:
             self._require_budget()
@@ -475,13 +475,15 @@ class _BudgetSearch:
                 most = min(most, (self._most_nodes - self._spent) * _SPLITS_PER_NODE // 2 + 1)
             nodes, bounds, splits, top = split_boxes(rows, walk, target, incumbent.best, most)
             self._splits += splits
-            highest, best = max(highest, top), incumbent.node
-            for at in np.argsort(-bounds, kind="stable"):
+            highest = max(highest, top)
+            if bounds[0] > promising:
+                promising, start = bounds[0], tuple(nodes[0].tolist())
+            for at in np.argsort(-bounds[1:], kind="stable") + 1:
                 node = self._game.lattice.number(nodes[at])
                 if incumbent.is_beaten_at(bounds[at], node, nodes[at].sum()):
                     self._evaluate(tuple(nodes[at].tolist()))
-            if incumbent.node != best:
-                self._improve(self._game.lattice.levels(incumbent.node))
+        if promising > -np.inf and start not in self.outcomes:
+            self._improve(start)
         return highest
 
     def _descend(self, here: NDArray[np.int16], lowest: NDArray[np.int16]) -> None:
