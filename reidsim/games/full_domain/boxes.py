@@ -10,7 +10,8 @@ node, the bound is the payout.
 
 A split divides a box at a level of one attribute. The part above has the same groups and a higher loss. The part below
 has the same loss, and its groups are found by dividing the groups of the box. So a part costs one pass over the rows
-that some node of the box may keep.
+that some node of the box may keep. A walk goes through the parts depth first and keeps the groups of the boxes on its
+way, because finding the groups of a box anew takes as long as several splits.
 """
 
 from __future__ import annotations

@@ -374,11 +374,12 @@ def explore(
 ) -> tuple[FullDomainSolution, pd.DataFrame]:
     """Find a good node of a full-domain game within a budget, and bound the optimum.
 
-    Two local searches, from the lowest and from the top node, move to a better neighbour while there is one: that finds
-    good nodes early. The rest of the budget goes into rounds. A round splits the lattice into boxes (see `boxes`) until
-    all bounds are at most a target, which is lower in each round; then no node exceeds the highest of these bounds, or
-    the best payout if that is more. A local search also starts from each better node that a round finds. When no box
-    can hold a better node, the solution is proved optimal.
+    A walk from the top node to the lowest one follows the best node below, and a local search moves from the best node
+    found to a better neighbour while there is one: that finds good nodes early. The rest of the budget goes into
+    rounds. A round splits the lattice into boxes (see `boxes`) until all bounds are at most a target, which is lower in
+    each round; then no node exceeds the highest of these bounds, or the best payout if that is more. After each round,
+    a local search starts from the most promising highest node of a box. When no box can hold a better node, the
+    solution is proved optimal.
 
     Parameters
     ----------
