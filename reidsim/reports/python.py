@@ -119,8 +119,11 @@ class DraftedScenario(Draft):
             kept = {name: {**drafted[name], "hierarchy": each} for name, each in hierarchies.items()}
             lacking = self.uncovered(kept)
             attributes = drafted | {name: each for name, each in kept.items() if name not in lacking}
-            content = {key: value for key, value in content.items() if key not in ("population", "adversary")}
-            content |= {key: fresh[key] for key in ("population", "adversary") if key in fresh}
+            # The risk counts groups in the population, or among the records.
+            adversary = {**content.get("adversary", {}), "risk": fresh["adversary"]["risk"]}
+            others = {key: value for key, value in content.items() if key != "population"}
+            population = {key: value for key, value in fresh.items() if key == "population"}
+            content = {**others, **population, "adversary": adversary}
         return scenario.with_content(with_roles({**content, "attributes": attributes}, roles))
 
     def uncovered(self, attributes: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -155,13 +155,16 @@ def test_a_refused_change_leaves_the_scenario(session):
 
 def test_a_population_counts_groups_and_is_removed_again(session):
     session.set_population("tennessee-2010")
-    assert session.required.content["adversary"]["risk"] == "journalist"
+    assert session.required.content["adversary"] == {"risk": "journalist", "direction": "both"}
     assert session.required.content["attributes"]["sex"]["values"] == {"F": "Female", "M": "Male"}
-    session.change({"resources.list": {"kind": "broker-file", "coverage": 0.01}, "adversary.holds": ["list"]})
+    for key, value in (("kind", "voter-list"), ("coverage", 0.01), ("kind", "broker-file")):
+        session.change(game._changes(session.required, f"resources.list.{key}", value))
+    assert session.required.content["resources"] == {"list": {"kind": "broker-file", "coverage": 0.01}}
     assert session.solve().summary.loc["no-protection", "risk"] < 0.5
     with pytest.raises(InputError, match="population"):
         session.set_population(None)
-    session.change({"resources.list": None, "adversary.holds": None})
+    session.change(game._changes(session.required, "resources.list.kind", ""))
+    assert session.required.content["adversary"] == {"risk": "journalist", "direction": "both"}
     session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:30], "young"))
     session.set_population(None)
     # The edited hierarchy has all ages of the file; that of sex has other values, and is drafted again.
@@ -169,6 +172,19 @@ def test_a_population_counts_groups_and_is_removed_again(session):
     assert session.hierarchy("sex").labels[0] == ("F", "M")
     assert session.required.content["adversary"]["risk"] == "prosecutor"
     assert set(session.sections) == {"age", "sex", "zip"}
+
+
+def test_another_population_keeps_the_adversary_except_its_risk(session):
+    for key, value in (("direction", "record"), ("planner", "fmdp"), ("sequential.penalty", 5)):
+        session.change(game._changes(session.required, f"adversary.{key}", value))
+    own = {"direction": "record", "planner": "fmdp", "sequential": {"penalty": 5}}
+    session.set_population("tennessee-2010")
+    assert session.required.content["adversary"] == {**own, "risk": "journalist"}
+    for kind in ("voter-list", ""):
+        session.change(game._changes(session.required, "resources.list.kind", kind))
+        assert session.required.content["adversary"].get("direction") == "record"
+    session.set_population(None)
+    assert session.required.content["adversary"] == {**own, "risk": "prosecutor"}
 
 
 def test_amounts_of_a_planner_are_set_and_removed_with_it(session):

@@ -67,9 +67,15 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
         policies = [name for name in scenario.content["publisher"]["policies"] if name != _K_ANONYMITY]
         return {key: value or None, "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
     if key == "resources.list.kind":
-        # An adversary who holds a list searches for the people in it.
+        if value and "list" in scenario.content.get("resources", {}):
+            return {key: value}
+        # An adversary who holds a list searches for the people in it. Only another direction is removed for a list, so
+        # that a scenario without one had another before.
+        direction = scenario.content["adversary"].get("direction")
+        if not value:
+            return {"resources.list": None, "adversary.holds": None, "adversary.direction": direction or "both"}
         held = {"resources.list": {"kind": value, "coverage": 0.5}, "adversary.holds": ["list"]}
-        return {**held, "adversary.direction": None} if value else dict.fromkeys(held)
+        return {**held, "adversary.direction": "record" if direction in (None, "record") else None}
     if key == "adversary.planner" and value != _FMDP:
         # Amounts that the page has set go with their planner; other keys stay, and are refused with their names.
         given = scenario.content["adversary"].get("sequential", {}).keys()
