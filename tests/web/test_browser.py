@@ -116,6 +116,16 @@ def test_from_a_hospital_file_to_a_signed_report(opened, tmp_path):
     until(lambda: not [path for path in session.rglob("*") if path.is_file()], "an empty folder")
 
 
+def test_a_corrected_file_of_the_same_name_is_read(opened, tmp_path):
+    page, path = opened("desk"), tmp_path / "stays.csv"
+    path.write_text("")
+    page.upload(path)
+    page.see("stays.csv: ")
+    path.write_text("age,sex\n" + "30,F\n52,M\n" * 20)
+    page.upload(path)
+    page.see("First 2 different rows")
+
+
 def test_claims_of_the_same_person_are_not_taken_for_a_crowd(opened, tmp_path):
     claims(600, 100).to_csv(tmp_path / "claims.csv", sep=";", index=False, encoding="latin-1")
     page = opened("desk")
