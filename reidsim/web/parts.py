@@ -80,6 +80,26 @@ def said(section: str, content: str) -> dict[str, str]:
     return {"text": content, "lang": "en"}
 
 
+def entered_number(content: str) -> int | float | None:
+    """Return the number that a text field has; None if the field is empty.
+
+    The decimal sign is a point, on the German page also a comma. A point before each three digits, as in 1.000, is
+    ambiguous there.
+
+    Raises
+    ------
+    InputError
+        If the text is no such number.
+    """
+    shown, is_german = content.strip(), language.value == "de"
+    number = shown.replace(",", ".") if is_german else shown
+    is_plain = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", number, re.ASCII | re.IGNORECASE)
+    if shown and (not is_plain or (is_german and re.fullmatch(r"[-+]?[1-9]\d{0,2}\.\d{3}", shown, re.ASCII))):
+        expected = "a number such as 1000, 2.5 or 1e3"
+        raise InputError("not a plain number", found=content, expected=expected)
+    return None if not shown else int(number) if number.isdecimal() else float(number)
+
+
 def policy_name(name: str) -> str:
     """Return the displayed name of a policy, or the label or definition of a measure, in the language of the page."""
     return said("names", style.policy_name(name))["text"]

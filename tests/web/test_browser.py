@@ -86,6 +86,8 @@ def test_from_a_hospital_file_to_a_signed_report(opened, tmp_path):
     page.click("Continue to the game")
     page.see("Smallest class")
     loss = page.one(".desk-verdict").text
+    page.enter("#desk-economics_loss", "2,5")
+    page.see("not a plain number; found '2,5'")
     page.enter("#desk-economics_loss", "900")
     until(lambda: page.one(".desk-verdict").text != loss, "another verdict")
     assert "loss = 900" in (session / "scenario.toml").read_text()

@@ -187,6 +187,25 @@ def test_another_population_keeps_the_adversary_except_its_risk(session):
     assert session.required.content["adversary"] == {**own, "risk": "prosecutor"}
 
 
+NUMBERS = {"900": 900, " 2.5 ": 2.5, ".5": 0.5, "1e3": 1000.0, "0.125": 0.125, "": None}
+
+
+@pytest.mark.parametrize("code, others", [("en", {"1.000": 1.0, "12.000": 12.0}), ("de", {"2,5": 2.5, "0,125": 0.125, "1,5e2": 150.0})])
+def test_text_of_number_fields_is_read_strictly_or_refused(session, code, others):
+    refused = {"1.000", "12.000", "2,5", "1,000.5", "1.000,5", "1.000.000", "12a", "0x10", "nan", "1 000", "\u0661"}
+    language.set(code)
+    try:
+        for text, number in (NUMBERS | others).items():
+            (found,) = game._changes(session.required, "economics.loss", text).values()
+            assert (found, type(found)) == (number, type(number))
+        for text in refused - set(others):
+            with pytest.raises(InputError, match="not a plain number") as error:
+                game._changes(session.required, "economics.loss", text)
+            assert error.value.found == text
+    finally:
+        language.set("en")
+
+
 def test_amounts_of_a_planner_are_set_and_removed_with_it(session):
     for key, value in (("planner", "fmdp"), ("sequential.access_cost", 2), ("sequential.penalty", 5)):
         session.change(game._changes(session.required, f"adversary.{key}", value))

@@ -11,6 +11,7 @@ import pandas as pd
 import solara
 from matplotlib.figure import Figure
 
+from reidsim.core.errors import InputError
 from reidsim.core.files import read_toml
 from reidsim.drafts.presets import presets
 from reidsim.engine.results import RunResult
@@ -24,11 +25,13 @@ from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import counted_units
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.parts import Panel, html, language, policy_name, text
+from reidsim.web.parts import Panel, entered_number, html, language, policy_name, text
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
 _PRESETS = presets()
+# Fields whose values are texts; those of others are numbers.
+_SELECTED = {"preset"} | {key for group in _FIELDS.values() for key, about in group.items() if about["type"] == "select"}
 _K_ANONYMITY, _FMDP = "k-anonymity", "fmdp"
 
 
@@ -57,6 +60,8 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
 
 def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
     """Return the values of the scenario, by key path, that a change of a field stands for; None removes a key."""
+    if isinstance(value, str) and key not in _SELECTED:
+        value = entered_number(value)
     if key == "link":
         return {"economics.gain": None if value else scenario.scenario.economics.adversary_gain}
     if key == "preset":
@@ -195,7 +200,10 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
 
     def compare() -> dict[str, pd.DataFrame]:
         by_column = compare_columns(releases, first, second)
-        by_record = compare_record(releases, int(record or 0) - 1, first, second)
+        row = entered_number(str(record))
+        if not isinstance(row, int):
+            raise InputError("not the number of a record", found=record, expected="a whole number")
+        by_record = compare_record(releases, row - 1, first, second)
         by_record = by_record.rename(index={SUCCESS: panel.t("success")}).reset_index(names="column")
         return {"by_column": by_column.assign(policy=by_column["policy"].map(names)), "by_record": by_record}
 
