@@ -187,6 +187,19 @@ def test_another_population_keeps_the_adversary_except_its_risk(session):
     assert session.required.content["adversary"] == {**own, "risk": "prosecutor"}
 
 
+def test_own_amounts_after_those_of_a_paper_have_no_source(session):
+    def change(key, value):
+        session.change(game._changes(session.required, key, value))
+        return session.required.content.get("source", "")
+
+    for key, value in (("economics.loss", "500"), ("link", False), ("preset", "")):
+        assert "Xia et al. 2015" in change("preset", "xia2015")
+        assert "Xia et al. 2015" in change("publisher.max_risk", "0.2")
+        assert change(key, value) == ""
+    session.change({"source": "a contract"})
+    assert change("economics.loss", "600") == "a contract"
+
+
 NUMBERS = {"900": 900, " 2.5 ": 2.5, ".5": 0.5, "1e3": 1000.0, "0.125": 0.125, "": None}
 
 

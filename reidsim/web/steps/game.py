@@ -63,7 +63,9 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
     if isinstance(value, str) and key not in _SELECTED:
         value = entered_number(value)
     if key == "link":
-        return {"economics.gain": None if value else scenario.scenario.economics.adversary_gain}
+        key, value = "economics.gain", None if value else scenario.scenario.economics.adversary_gain
+    if key == "preset" and not value:
+        return {"source": None}
     if key == "preset":
         amounts = _PRESETS.loc[value, ["benefit", "loss", "gain", "cost"]]
         changes = {f"economics.{name}": None if pd.isna(each) else each for name, each in amounts.items()}
@@ -86,7 +88,15 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
         given = scenario.content["adversary"].get("sequential", {}).keys()
         is_own = given and given <= {name.rpartition(".")[2] for name in _FIELDS["amounts"]}
         return {key: value, **({"adversary.sequential": None} if is_own else {})}
-    return {key: None if value == "" else value}
+    # Own amounts are not those of the preset's source.
+    is_own = key.startswith("economics.") and _preset_of(scenario)
+    return {key: None if value == "" else value, **({"source": None} if is_own else {})}
+
+
+def _preset_of(scenario: Scenario) -> str:
+    """Return the name of the preset whose source the scenario has; "" if there is none."""
+    source = scenario.content.get("source")
+    return next((str(name) for name, each in _PRESETS["source"].items() if each == source), "")
 
 
 def _controls(panel: Panel, session: Session, change: Callable[[str, Any], None]) -> None:
@@ -102,7 +112,7 @@ def _controls(panel: Panel, session: Session, change: Callable[[str, Any], None]
         groups["amounts"].append(linked)
     if session.drafted is not None:
         studies = {"": panel.t("own_amounts"), **{name: name for name in _PRESETS.index}}
-        groups["amounts"].insert(0, panel.select("preset", "", studies))
+        groups["amounts"].insert(0, panel.select("preset", _preset_of(scenario), studies))
     panel.form(groups.pop("amounts"), change, "amounts", text=scenario.content.get("source", ""))
     for group, fields in groups.items() if session.drafted is not None else ():
         panel.form(fields, change, group, fold=True)
