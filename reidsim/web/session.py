@@ -473,7 +473,7 @@ class Session:
         if key == "share":
             self.set_role(column, KEPT if value else LEFT_OUT)
         else:
-            known = {"known_to": "nobody", "reason": value} if value else {}
+            known = {"known_to": "nobody", "reason": value.strip()} if value.strip() else {}
             self.change({"kept": {**self.required.content["kept"], column: {"share": True, **known}}})
 
     @property

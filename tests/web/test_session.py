@@ -79,6 +79,10 @@ def test_every_choice_is_in_the_scenario_and_is_read_again(session):
     session.set_role("illness", SENSITIVE)
     session.set_role("zip", LEFT_OUT)
     session.keep("zip", "share", True)
+    session.keep("zip", "reason", " ")
+    assert session.required.content["kept"]["zip"] == {"share": True}
+    with pytest.raises(InputError, match="a declaration needs a reason"):
+        session.change({"kept.zip": {"share": True, "known_to": "nobody", "reason": " "}})
     session.keep("zip", "reason", "never printed")
     session.change({"economics.loss": 500, "publisher.max_risk": 0.2})
     session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:10], "young"))
