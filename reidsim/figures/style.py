@@ -604,11 +604,13 @@ def _name_ends(axes: Axes, names: Collection[str]) -> None:
 
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Return a context in which matplotlib has its defaults, except the backend.
+    """Return a context in which matplotlib has its defaults, except the backend, and writes ``$`` as plain text.
 
     The user's ``matplotlibrc``, which may change the style or need LaTeX, is ignored there.
     """
-    with rc_context({key: value for key, value in rcParamsDefault.items() if not key.startswith("backend")}):
+    own = {key: value for key, value in rcParamsDefault.items() if not key.startswith("backend")}
+    # Names and values of the user's columns may contain the sign; the package writes no formulas.
+    with rc_context({**own, "text.parse_math": False}):
         yield
 
 

@@ -1,20 +1,23 @@
 """Controls, changes and texts of step Game; test_browser tests the page itself."""
 
+import io
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from reidsim.core.errors import InputError
 from reidsim.engine.exploration import one_game
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.single_run import run_once
 from reidsim.figures.runs import risks_by_policy
-from reidsim.figures.style import policy_name
+from reidsim.figures.style import own_settings, policy_name
 from reidsim.reports.page.decision import read_back_html
 from reidsim.reports.page.report import report_text
 from reidsim.reports.page.sources import StoredRun
+from reidsim.reports.shared.comparison import draw_values
 from reidsim.reports.shared.file import releases_of
 from reidsim.reports.verdict import measures_table, verdict
 
@@ -100,6 +103,14 @@ def test_the_share_of_records_at_or_above_a_risk_is_counted():
     assert risks.max() == 0.5
     for risk, expected in ((0.5, 0.25), (0.3, 0.25), (0.25, 0.75), (0.1, 0.75)):
         assert shares[risks >= risk][0] == expected
+
+
+def test_currency_signs_in_values_are_plain_text():
+    with own_settings():
+        figure = draw_values(pd.Series({"$1_{": 0.5, "$5$ to $9$": 0.3, "$": 0.2}), "income in $^")
+        figure.savefig(io.BytesIO(), format="svg")
+        assert [text for text in figure.findobj(Text) if text.get_parse_math()] == []
+        assert {"$1_{", "$5$ to $9$", "$"} <= {text.get_text() for text in figure.findobj(Text)}
 
 
 def test_one_game_leaves_the_rounds_out(small):

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
@@ -591,12 +592,16 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         axes.set_title(f"({letter})" if several else "", fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
         style.label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
-    at_edge = _marker(r"$\uparrow$", "Marker on the upper edge: every size attacked", color=BLACK, markersize=8)
+    at_edge = _marker(_ARROW_UP, "Marker on the upper edge: every size attacked", color=BLACK, markersize=8)
     style.legend_below(figure, [at_edge] if thresholds["threshold"].isna().any() else (), columns=3)
     return figure
 
 
-def _marker(marker: str, label: str, **options: Any) -> Line2D:
+# An arrow as a marker, without mathematical text.
+_ARROW_UP = Path([(0, -1), (0, 0.4), (-0.4, 0.4), (0, 1), (0.4, 0.4), (0, 0.4), (0, -1)])
+
+
+def _marker(marker: str | Path, label: str, **options: Any) -> Line2D:
     """Return a legend handle with a marker and a label, without a line.
 
     `options` are further options of matplotlib's ``Line2D``.
