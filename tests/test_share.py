@@ -536,6 +536,7 @@ def test_a_folder_has_everything_that_belongs_to_a_release(run, reidsim_):
     printed = "".join("".join(texts).split())
     assert all(f"out/{name},SHA-256{digest}" in printed for name, digest in digests.items())
     verify_shared(Path("out/shared.csv"))
+    pd.testing.assert_frame_equal(reidsim.run("out/scenario.toml").summary, reidsim.run("patients.toml").summary)
     page = Path("out/report.html").read_text()
     assert "Ada Moss" in page
     assert all(digests[name] in page for name in names[:4])

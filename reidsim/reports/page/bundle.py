@@ -13,6 +13,7 @@ from reidsim.reports.page.pdf import UnprintableError
 from reidsim.reports.page.report import report_text, write_page
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
+from reidsim.scenarios.scenario import anchored
 
 # Names of the files in the folder. Only the first and its sidecar are for publication.
 SHARED, RULEBOOK, SCENARIO, PAGE, PAPER = "shared.csv", "rulebook.csv", "scenario.toml", "report.html", "report.pdf"
@@ -80,7 +81,9 @@ def share_files(
                 raise
             sidecar, warnings = share_run(run, shared, **options)
             reasons = (str(error),)
-        (into / SCENARIO).write_text(toml_text(run.content), encoding="utf-8")
+        # The scenario has another folder than that of the run, from which its paths start.
+        content = anchored(run.content, Path(run.manifest["scenario_file"]).parent)
+        (into / SCENARIO).write_text(toml_text(content), encoding="utf-8")
         others = [each for each in (rulebook, into / SCENARIO) if each.exists()]
         text = report_text(results, shared_file=shared, files=others, **report)
         write_page(into / PAGE, text)
