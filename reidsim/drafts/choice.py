@@ -42,6 +42,7 @@ from reidsim.drafts.profile import (
     regions_of,
     rows_by,
     rows_with,
+    sample_of,
     wider_bands,
 )
 from reidsim.populations.counted import MISSING
@@ -648,11 +649,25 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
-    """Return whether no column name contains a letter, as in a file without a header.
+    """Return whether the column names are a row of values, as in a file without a header.
 
-    The values of the columns are not examined.
+    Each name has no letter, is a value of its column, or has digits and letters at the same places as a value. If one
+    of the names is a word among its column's values, columns of identifiers and of free text do not count.
     """
-    return not any(character.isalpha() for profile in profiles for character in profile.name)
+
+    def is_value(profile: ColumnProfile) -> bool:
+        name, digits = profile.name, any(map(str.isdecimal, profile.name))
+        alike = digits and _shape(name) in map(_shape, sample_of(profile.values))
+        return name in profile.rows or alike or not any(map(str.isalpha, name))
+
+    has_word = any(profile.name in profile.rows and any(map(str.isalpha, profile.name)) for profile in profiles)
+    varied = ("identifier", "free text") if has_word else ()
+    return all(is_value(profile) for profile in profiles if profile.kind not in varied)
+
+
+def _shape(value: str) -> str:
+    """Return a value with ``a`` in place of letters, and 0 in place of digits."""
+    return "".join("a" if each.isalpha() else "0" if each.isdecimal() else each for each in value)
 
 
 def _within_limits(
