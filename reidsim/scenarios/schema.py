@@ -883,7 +883,12 @@ class KeptSection(Section):
     def _has_effect(self) -> KeptSection:
         unknown = self.known_to == "nobody"
         return self.unless(
-            (unknown and not (self.reason or "").strip(), "a declaration needs a reason", "reason", "why no outsider knows it"),
+            (
+                unknown and not (self.reason or "").strip(),
+                "a declaration needs a reason",
+                "reason",
+                "why no outsider knows it",
+            ),
             (not unknown and self.reason is not None, "a reason needs a declaration", "known_to", "nobody"),
             (self.known_to == "outsiders" and not self.share, "the section has no effect", "share", "true"),
             (self.known_to == "everyone" and self.share, "a direct identifier is not shared", "share", "false"),

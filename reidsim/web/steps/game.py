@@ -31,7 +31,9 @@ from reidsim.web.session import Session
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
 _PRESETS = presets()
 # Fields whose values are texts; those of others are numbers.
-_SELECTED = {"preset"} | {key for group in _FIELDS.values() for key, about in group.items() if about["type"] == "select"}
+_SELECTED = {"preset"} | {
+    key for group in _FIELDS.values() for key, about in group.items() if about["type"] == "select"
+}
 _K_ANONYMITY, _FMDP = "k-anonymity", "fmdp"
 
 
