@@ -881,14 +881,9 @@ class KeptSection(Section):
 
     @model_validator(mode="after")
     def _has_effect(self) -> KeptSection:
-        unknown = self.known_to == "nobody"
+        unknown, has_reason = self.known_to == "nobody", bool((self.reason or "").strip())
         return self.unless(
-            (
-                unknown and not (self.reason or "").strip(),
-                "a declaration needs a reason",
-                "reason",
-                "why no outsider knows it",
-            ),
+            (unknown and not has_reason, "a declaration needs a reason", "reason", "why no outsider knows it"),
             (not unknown and self.reason is not None, "a reason needs a declaration", "known_to", "nobody"),
             (self.known_to == "outsiders" and not self.share, "the section has no effect", "share", "true"),
             (self.known_to == "everyone" and self.share, "a direct identifier is not shared", "share", "false"),

@@ -30,10 +30,8 @@ from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
 _PRESETS = presets()
-# Fields whose values are texts; those of others are numbers.
-_SELECTED = {"preset"} | {
-    key for group in _FIELDS.values() for key, about in group.items() if about["type"] == "select"
-}
+# Types of fields; a key of the user's own kind, which has none here, is a number. Numbers are sent as text.
+_TYPES = {key: about["type"] for group in _FIELDS.values() for key, about in group.items()} | {"preset": "select"}
 _K_ANONYMITY, _FMDP = "k-anonymity", "fmdp"
 
 
@@ -62,7 +60,7 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
 
 def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
     """Return the values of the scenario, by key path, that a change of a field stands for; None removes a key."""
-    if isinstance(value, str) and key not in _SELECTED:
+    if isinstance(value, str) and _TYPES.get(key) != "select":
         value = entered_number(value)
     if key == "link":
         key, value = "economics.gain", None if value else scenario.scenario.economics.adversary_gain
