@@ -20,7 +20,7 @@ QUASI, DIRECT, SENSITIVE, PERSON, HOUSEHOLD, WEIGHT, KEPT, LEFT_OUT = ROLES = (
 )
 _OF_RELEASE = {PERSON: "person", HOUSEHOLD: "household", WEIGHT: "weight"}
 # Keys of section ``publisher`` that need a sensitive column; it is the first, and its limits are the others.
-_OF_SENSITIVE = ("sensitive", "l_diversity", "t_closeness", "max_inference", "sensitive_hierarchies")
+OF_SENSITIVE = ("sensitive", "l_diversity", "t_closeness", "max_inference", "sensitive_hierarchies")
 
 
 def roles_of(content: Mapping[str, Any]) -> dict[str, str]:
@@ -46,9 +46,9 @@ def with_roles(content: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str
     of = {role: [name for name, each in roles.items() if each == role] for role in ROLES}
     release = {key: value for key, value in content["release"].items() if key not in _OF_RELEASE.values()}
     release |= release_keys(roles)
-    publisher = {key: value for key, value in content["publisher"].items() if key not in _OF_SENSITIVE}
+    publisher = {key: value for key, value in content["publisher"].items() if key not in OF_SENSITIVE}
     if of[SENSITIVE]:
-        limits = {key: content["publisher"][key] for key in _OF_SENSITIVE[1:] if key in content["publisher"]}
+        limits = {key: content["publisher"][key] for key in OF_SENSITIVE[1:] if key in content["publisher"]}
         publisher |= {"sensitive": of[SENSITIVE], **(limits or {"l_diversity": 2})}
     before = {name: each for name, each in content.get("kept", {}).items() if each.get("known_to") != "everyone"}
     # Declarations about columns that are not shared stay.

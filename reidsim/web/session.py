@@ -25,7 +25,7 @@ from reidsim.core.tables import sniff_delimiter
 from reidsim.core.validation import toml_text
 from reidsim.drafts.draft import UndecidedPersonError
 from reidsim.drafts.preview import FilePreview, preview
-from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, PERSON, QUASI, roles_of
+from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, OF_SENSITIVE, PERSON, QUASI, SENSITIVE, roles_of
 from reidsim.engine.exploration import Superseded, one_game
 from reidsim.engine.results import RunResult, keep_private
 from reidsim.engine.scenario import Scenario
@@ -116,6 +116,8 @@ class Session:
         self.drafted: DraftedScenario | None = None
         self.scenario: Scenario | None = None
         self.undecided: tuple[str, ...] = ()
+        # The scenario in which a column had a role last, by column and role that it has no longer.
+        self._earlier: dict[tuple[str, str], Scenario] = {}
         self.first_step, self.is_closed = "file", False
         self.warnings: tuple[str, ...] = ()
 
@@ -256,12 +258,29 @@ class Session:
     def set_role(self, column: str, role: str) -> None:
         """Give a column another role, and draft the scenario again; what the user set otherwise is kept.
 
+        A column that becomes sensitive or a quasi-identifier again has its earlier limits or hierarchy in a file.
+
         Raises
         ------
         InputError
             If the column cannot have the role; the scenario is then unchanged.
         """
-        self._draft_again({**self.roles(), column: role}, self._recipe)
+        before, roles = self.required, self.roles()
+        self._draft_again({**roles, column: role}, self._recipe)
+        self._earlier[column, roles.get(column, LEFT_OUT)] = before
+        if role == KEPT:
+            self._earlier.pop((column, SENSITIVE), None)
+        if (earlier := self._earlier.pop((column, role), None)) is None:
+            return
+        if role == SENSITIVE and SENSITIVE not in roles.values():
+            limits = earlier.content["publisher"]
+            self.change({f"publisher.{key}": limits.get(key) for key in OF_SENSITIVE[1:]})
+        if role == QUASI:
+            own = anchored(earlier.content, earlier.folder)["attributes"]
+            (section,) = (each for name, each in own.items() if each.get("column", name) == column)
+            (name,) = (name for name, each in self.sections.items() if each.get("column", name) == column)
+            if "file" in section["hierarchy"]:
+                self._put_hierarchy(name, section["hierarchy"])
 
     def set_population(self, recipe: str | None) -> None:
         """Count groups in a population, or among the records if there is none; draft the scenario again.
@@ -465,13 +484,16 @@ class Session:
     def keep(self, column: str, key: str, value: Any) -> None:
         """Keep a column or not (key ``share``), or give the reason why no outsider knows it (key ``reason``).
 
+        A column that was sensitive when it was no longer kept is sensitive again.
+
         Raises
         ------
         InputError
             If the column cannot be kept; the scenario is then unchanged.
         """
         if key == "share":
-            self.set_role(column, KEPT if value else LEFT_OUT)
+            kept = SENSITIVE if (column, SENSITIVE) in self._earlier else KEPT
+            self.set_role(column, kept if value else LEFT_OUT)
         else:
             known = {"known_to": "nobody", "reason": value.strip()} if value.strip() else {}
             self.change({"kept": {**self.required.content["kept"], column: {"share": True, **known}}})

@@ -100,6 +100,33 @@ def test_every_choice_is_in_the_scenario_and_is_read_again(session):
     assert closed(again) == {}
 
 
+def test_a_sensitive_column_that_is_kept_again_has_its_limits(session):
+    session.set_role("illness", SENSITIVE)
+    session.change({"publisher.l_diversity": None, "publisher.t_closeness": 0.25})
+    content = session.required.content
+    for kept in (False, True):
+        session.keep("illness", "share", kept)
+        assert session.roles().get("illness") == (SENSITIVE if kept else None)
+    assert session.required.content == content
+    session.set_role("illness", KEPT)
+    for kept in (False, True):
+        session.keep("illness", "share", kept)
+    assert session.roles()["illness"] == KEPT
+
+
+def test_a_quasi_identifier_that_was_left_out_has_its_hierarchy_again(session):
+    path = session.place_for("zips.csv", "hierarchies")
+    path.write_text("37203;center\n37211;south\n")
+    session.read_hierarchy("zip", path)
+    session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:30], "young"))
+    for name in ("zip", "age"):
+        labels = session.hierarchy(name).labels
+        for role in (LEFT_OUT, QUASI):
+            session.set_role(name, role)
+        assert session.hierarchy(name).labels == labels
+        assert Session(session.folder).hierarchy(name).labels == labels
+
+
 def test_any_column_may_be_a_direct_identifier_which_is_not_kept(session):
     session.set_role("illness", DIRECT)
     assert Session(session.folder).columns().set_index("column")["role"]["illness"] == DIRECT
