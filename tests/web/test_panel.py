@@ -12,7 +12,7 @@ import reidsim.web  # noqa: E402
 from reidsim.core.errors import InputError  # noqa: E402
 from reidsim.web.parts import Panel  # noqa: E402
 from reidsim.web.session import Session  # noqa: E402
-from reidsim.web.steps import share  # noqa: E402
+from reidsim.web.steps import hierarchies, share  # noqa: E402
 
 EXAMPLE = Path(reidsim.web.__file__).with_name("hospital.csv")
 
@@ -73,3 +73,42 @@ def test_a_file_changed_by_another_program_is_an_error_on_the_page(tmp_path, mon
     ((error, look),) = set(shown)
     assert "shared.csv" in error
     assert look == "error"
+
+
+def test_groups_of_another_level_are_not_chosen_and_names_stay_distinct(tmp_path, monkeypatch):
+    session, trees, forms, panels = Session(tmp_path), [], [], []
+    session.take(EXAMPLE)
+    monkeypatch.setattr(hierarchies, "tree", lambda shown, event_send: trees.append((shown, event_send)))
+    monkeypatch.setattr(
+        Panel, "form", lambda self, fields, change=None, *more, **others: forms.append((fields, change))
+    )
+    name = next(each for each in session.sections if len(session.hierarchy(each).labels) > 3)
+
+    @solara.component
+    def Step():  # noqa: N802
+        panels.append(Panel("hierarchies", session, lambda: None))
+        hierarchies._Levels(session=session, name=name, panel=panels[-1])
+
+    def enter(key, value):
+        next(change for fields, change in reversed(forms) if key in [each["key"] for each in fields])(key, value)
+
+    def choose(label):
+        trees[-1][1]({"key": "groups", "value": label})
+        wait_until(lambda: label in trees[-1][0]["chosen"])
+
+    solara.render(Step(), handle_error=False)
+    wait_until(lambda: trees)
+    first, second, third = [each["group"] for each in trees[-1][0]["groups"]][:3]
+    choose(first)
+    choose(second)
+    before = session.required
+    enter("name", third)
+    wait_until(lambda: forms[-1][0][0]["value"] == third)
+    enter("merge", True)
+    wait_until(lambda: panels[-1].problem("merge"))
+    assert "the level has a group of this name" in panels[-1].problem("merge")
+    assert session.required is before
+    choose(first)
+    enter("level", "2")
+    wait_until(lambda: trees[-1][0]["groups"][0]["level"] == 2)
+    assert trees[-1][0]["chosen"] == []

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import solara
 
+from reidsim.core.errors import InputError
 from reidsim.releases.hierarchy import Hierarchy, whole_numbers
 from reidsim.web.parts import Panel, tree
 from reidsim.web.session import Session
@@ -62,8 +63,16 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     labels = found.loc[found["level"] == level, "group"].tolist()
     to, below = given.get("to", labels[0]), found[found["level"] == level - 1]
     merged = below.loc[below["above"].isin(groups), "group"].tolist()
+
+    def merge(hierarchy: Hierarchy) -> Hierarchy:
+        name = given["name"] or " or ".join(groups)
+        if name in set(labels).difference(groups):
+            expected = "another name, or this group chosen as well"
+            raise InputError("the level has a group of this name", where="name", found=name, expected=expected)
+        return hierarchy.regroup(level, merged, name)
+
     edits: dict[str, Callable[[Hierarchy, Any], Hierarchy]] = {
-        "merge": lambda each, _: each.regroup(level, merged, given["name"] or " or ".join(groups)),
+        "merge": lambda each, _: merge(each),
         "move": lambda each, _: each.regroup(level, values, to),
         "drop": lambda each, sent: each.regroup(level, [sent["value"]], sent["to"]),
         "cut": lambda each, _: each.cut(level, whole_numbers(each.attribute, given["points"].split(","))),
@@ -74,7 +83,9 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
             panel.act(key, lambda: session.edit_hierarchy(name, lambda each: edits[key](each, value)))
         # Check boxes of the tree add a label to the chosen ones, or remove it.
         changed = sorted(set(given[key]) ^ {value}) if key in ("groups", "values") else value
-        state.set({"level": level} if key in edits else {**given, key: changed})
+        # Another level has other groups.
+        others = {} if key == "level" else given
+        state.set({"level": level} if key in edits else {**others, key: changed})
 
     panel.form([panel.select("level", str(level), [str(each) for each in range(1, last)])], change)
     panel.text("tree_help", "help")
