@@ -7,7 +7,6 @@ import os
 import pickle
 import random
 import sys
-import tempfile
 import tomllib
 import types
 
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from tiers import cases, examples
 
 import reidsim
+from reidsim.core.errors import PRIVATE
 from reidsim.core.files import bundled_names
 from reidsim.core.validation import toml_text
 
@@ -578,7 +578,7 @@ def test_errors_name_the_argument(make, message):
     with pytest.raises(reidsim.InputError, match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
-    assert tempfile.gettempdir() not in str(caught.value)
+    assert PRIVATE not in str(caught.value)
 
 
 def test_a_scenario_is_shown_by_its_title_or_else_its_attributes():
