@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import shutil
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from shared_files import unknown
 from tiers import examples
 
 import reidsim
-from reidsim.core.errors import InputError
+from reidsim.core.errors import PRIVATE, InputError
 from reidsim.core.tables import delimited_line, read_table
 from reidsim.kinds.masking.kind import group_label
 from reidsim.kinds.masking.schema import GeneralizedAttribute
@@ -525,6 +526,17 @@ def test_what_is_given_wrong_is_told_in_one_line_and_nothing_is_written(run, rei
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert sorted(os.listdir()) == before
+
+
+def test_a_folder_names_no_temporary_file_of_a_table_in_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"age": [30, 34, 52, 55] * 10, "sex": ["F", "M"] * 20})
+    with warnings.catch_warnings():
+        # Equal rows with different releases have no rulebook.
+        warnings.simplefilter("ignore")
+        reidsim.new(table).run().share("no-attack", into="out")
+    assert 'path = "records.csv"' in Path("out/scenario.toml").read_text()
+    assert not [path for path in Path("out").iterdir() if PRIVATE.encode() in path.read_bytes()]
 
 
 def test_a_folder_has_everything_that_belongs_to_a_release(run, reidsim_):

@@ -1001,8 +1001,10 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     text = column.astype("str")
     if trim:
         text = text.str.strip()
-    if column.dtype == object or pd.api.types.is_datetime64_dtype(column.dtype):
+    is_time = np.full(len(column), pd.api.types.is_datetime64_dtype(column.dtype))
+    if column.dtype == object:
         is_time = np.fromiter((isinstance(cell, datetime) for cell in column), np.bool_, len(column))
+    if is_time.any():
         text = text.mask(is_time, text.str.replace(_MIDNIGHT, "", regex=True))
     if pd.api.types.is_float_dtype(column.dtype):
         # Floats from 2**53 on have no decimals.

@@ -105,7 +105,7 @@ def figure_names(result: Result) -> tuple[str, ...]:
 
 
 def plot(result: Result, name: str | None = None, *, ax: Axes | None = None) -> Figure:
-    """Draw a figure of a result; the results folder has all figures.
+    """Draw a figure of a result.
 
     Parameters
     ----------

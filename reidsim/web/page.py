@@ -140,12 +140,13 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
     texts = {key: t(f"frame.{key}") for key in ("title", "language", "language_help", "steps", "skip")}
     steps = [{"key": key, "label": t(f"{key}.step")} for key in STEPS]
     languages = {"language": language.value, "languages": LANGUAGES}
-    if step in closed(session):
+    reasons = closed(session)
+    if step in reasons:
         # The files of the session were removed on another page.
-        step = next(name for name in STEPS if name not in closed(session))
+        step = next(name for name in STEPS if name not in reasons)
     with solara.Div(classes=["desk"]):
         frame(
-            shown={"texts": texts, "steps": steps, "step": step, "closed": closed(session), **languages},
+            shown={"texts": texts, "steps": steps, "step": step, "closed": reasons, **languages},
             event_send=lambda sent: language.set(sent["language"]) if "language" in sent else set_step(sent["step"]),
         )
         with solara.v.Html(tag="main", attributes={"id": "desk-step", "tabindex": "-1"}):

@@ -10,6 +10,7 @@ solara = pytest.importorskip("solara", reason="needs the extra web")
 
 import reidsim.web  # noqa: E402
 from reidsim.core.errors import InputError  # noqa: E402
+from reidsim.web import page  # noqa: E402
 from reidsim.web.parts import Panel  # noqa: E402
 from reidsim.web.session import Session  # noqa: E402
 from reidsim.web.steps import hierarchies, share  # noqa: E402
@@ -112,3 +113,18 @@ def test_groups_of_another_level_are_not_chosen_and_names_stay_distinct(tmp_path
     enter("level", "2")
     wait_until(lambda: trees[-1][0]["groups"][0]["level"] == 2)
     assert trees[-1][0]["chosen"] == []
+
+
+def test_a_step_that_was_closed_on_another_page_gives_way_to_an_open_one(tmp_path, monkeypatch):
+    session, shown = Session(tmp_path), []
+    session.take(EXAMPLE)
+    assert session.first_step == "columns"
+    session.remove()
+    session.first_step = "columns"
+    monkeypatch.setattr(page.BROWSERS, "session_of", lambda browser: session)
+    monkeypatch.setattr(solara, "get_session_id", lambda: "")
+    monkeypatch.setattr(page, "frame", lambda shown, event_send: None)
+    for name, step in page.STEPS.items():
+        monkeypatch.setattr(step, "Step", lambda name=name, **others: shown.append(name))
+    solara.render(page.Page(), handle_error=False)
+    assert set(shown) == {"file"}

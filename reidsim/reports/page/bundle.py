@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reidsim.core.errors import InputError, refuse_first
+from reidsim.core.errors import PRIVATE, InputError, refuse_first
 from reidsim.core.validation import toml_text
 from reidsim.engine.results import sha256_of, write_results
 from reidsim.reports.page.pdf import UnprintableError
@@ -81,8 +81,10 @@ def share_files(
                 raise
             sidecar, warnings = share_run(run, shared, **options)
             reasons = (str(error),)
-        # The scenario has another folder than that of the run, from which its paths start.
-        content = anchored(run.content, Path(run.manifest["scenario_file"]).parent)
+        # The scenario has another folder than that of the run, from which its paths start. Files of tables in memory
+        # are temporary, so only their names stay.
+        start = Path(run.manifest["scenario_file"]).parent
+        content = run.content if start.name.startswith(PRIVATE) else anchored(run.content, start)
         (into / SCENARIO).write_text(toml_text(content), encoding="utf-8")
         others = [each for each in (rulebook, into / SCENARIO) if each.exists()]
         text = report_text(results, shared_file=shared, files=others, **report)
