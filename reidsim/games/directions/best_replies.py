@@ -360,8 +360,8 @@ class CoarseRows(Exception):  # noqa: N818 - not an error: the study then makes 
 # Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison. A
 # higher share gives better repairs and recomputes more rates.
 _NEAR = 0.8
-# In place of the number of a cell or group, neither of which is below -1.
-_NONE, _SEVERAL = -2, -3
+# In place of the number of a group, which is not below -1.
+_NONE = -2
 # Limit on comparisons of values in exchanges; with those that are not counted, they take up to a few seconds.
 _MOST_COMPARISONS = 50_000_000
 # The search reports between parts of a pass over all records, and between as many records of the search for exchanges;
@@ -565,11 +565,14 @@ class Lacks(NamedTuple):
     ----------
     cells : ndarray of int64, shape (n_entries,)
         The cells; a cell may occur twice.
+    is_far : ndarray of bool, shape (n_entries,)
+        Whether each cell lacks more than one row.
     common : ndarray of int64, shape (n_attributes, most levels)
         The group that all these cells have in common, by attribute and level; `_NONE` if their groups differ.
     """
 
     cells: NDArray[np.int64]
+    is_far: NDArray[np.bool_]
     common: NDArray[np.int64]
 
 
@@ -794,12 +797,9 @@ def _improve(goal: Goal, records: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @borrowing()
-def _set_lacks(release: Release, lacks: Lacks) -> tuple[int, int]:
-    """Fill `lacks`, and return the number of its cells and the one that lacks more than one row.
-
-    In place of the second number, `_NONE` means that there is no such cell, and `_SEVERAL` that there are several.
-    """
-    number, far = 0, _NONE
+def _set_lacks(release: Release, lacks: Lacks) -> int:
+    """Fill `lacks`, and return the number of its cells."""
+    number = 0
     for record in range(len(release.strategies)):
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
@@ -807,8 +807,6 @@ def _set_lacks(release: Release, lacks: Lacks) -> tuple[int, int]:
             rows = release.fitting[cell]
             if form < 0 or harm_of(release.harm, record, form, rows) <= 0:
                 continue
-            if harm_of(release.harm, record, form, rows + 1) > 0:
-                far = cell if far in (_NONE, cell) else _SEVERAL
             for attribute in range(len(release.worth.levels)):
                 for level in range(release.worth.levels[attribute]):
                     group = release.groups[attribute, level, release.cells[cell, attribute]]
@@ -817,17 +815,18 @@ def _set_lacks(release: Release, lacks: Lacks) -> tuple[int, int]:
                     elif lacks.common[attribute, level] != group:
                         lacks.common[attribute, level] = _NONE
             lacks.cells[number] = cell
+            lacks.is_far[number] = harm_of(release.harm, record, form, rows + 1) > 0
             number += 1
-    return number, far
+    return number
 
 
 @borrowing()
-def _can_help(release: Release, record: int, lacks: Lacks, number: int, far: int, least: float) -> bool:
+def _can_help(release: Release, record: int, lacks: Lacks, number: int, least: float) -> bool:
     """Return whether a strategy of a record may end the harm, and have at least a benefit of `least`.
 
-    The strategy must add a row to each of the `number` cells of `lacks`, or the record's own person is in the cell; for
-    `far` see `_set_lacks`. A row that fits a cell already cannot be added to it. Only a record with one distinct row is
-    tested for its benefit.
+    The strategy must add a row to each of the first `number` cells of `lacks`, unless the record is shared and its own
+    person is in the cell. A row that fits a cell already cannot be added to it, and one row is too few for a cell that
+    lacks more. Only a record with one distinct row is tested for its benefit.
     """
     now, begin, end = release.strategies[record], release.begin[record], release.begin[record + 1]
     levels, strides, groups, cells = release.worth.levels, release.worth.strides, release.groups, release.cells
@@ -841,10 +840,9 @@ def _can_help(release: Release, record: int, lacks: Lacks, number: int, far: int
         form += level * strides[attribute]
     if benefit_in(release.worth, record, form) < least:
         return False
-    is_far = False
-    for place in range(number if now >= 0 else 0):
+    for place in range(number):
         cell, is_own, fits = lacks.cells[place], False, False
-        for entry in range(begin, end):
+        for entry in range(begin, end if now >= 0 else begin):
             own, agrees = release.own[entry], True
             is_own = is_own or own == cell
             for attribute in range(len(levels)):
@@ -853,10 +851,9 @@ def _can_help(release: Release, record: int, lacks: Lacks, number: int, far: int
                     agrees = False
                     break
             fits = fits or agrees
-        is_far = is_far or (is_own and cell == far)
-        if fits and not is_own:
+        if not is_own and (fits or lacks.is_far[place]):
             return False
-    return is_far or far == _NONE
+    return True
 
 
 @compiled()
@@ -886,7 +883,9 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) ->
     release, tie = goal.release, goal.tie
     n, size = goal.allowed.shape
     lower, more, evaluated = np.empty((2, size + 1)), np.empty((2, size + 1)), 0
-    lacks = Lacks(np.empty(len(release.own), np.int64), np.empty(release.groups.shape[:2], np.int64))
+    n_entries = len(release.own)
+    common = np.empty(release.groups.shape[:2], np.int64)
+    lacks = Lacks(np.empty(n_entries, np.int64), np.empty(n_entries, np.bool_), common)
     entries, comparisons = len(release.own) / n, len(release.cells) * len(release.worth.levels)
     once = int((entries * len(release.cells) + size) * len(release.worth.levels))
     if len(release.several) > 0:
@@ -905,9 +904,9 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) ->
             share_as(release, record, new)
             # Under limits on sensitive values, no record is skipped: a row that no longer fits can also remove the
             # excess.
-            number, far = 0, _NONE
+            number = 0
             if goal.is_safe and release.harm.value_weight == 0.0:
-                number, far = _set_lacks(release, lacks)
+                number = _set_lacks(release, lacks)
             spent += 2 * once
             for other in range(0 if goal.is_safe else record + 1, n):
                 if other == record:
@@ -916,7 +915,7 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int, most: int) ->
                     spent += len(release.worth.levels)
                     now = release.strategies[other]
                     least = (benefit_in(release.worth, other, now) if now >= 0 else 0.0) + tie[record] - more[0, new]
-                    if not _can_help(release, other, lacks, number, far, least):
+                    if not _can_help(release, other, lacks, number, least):
                         continue
                 _changes(goal, other, lower[1], more[1])
                 spent += once
