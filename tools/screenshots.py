@@ -26,7 +26,7 @@ from desk_driver import Page, Server  # noqa: E402
 SIZES = ((1280, 1800), (390, 1800))
 # Text that a step shows when its computations are over.
 LAST = {
-    "File": "First 20 rows",
+    "File": "First 20 different rows",
     "Columns": "People singled out: share of people",
     "Hierarchies": "Merge the chosen groups",
     "Game": "Share of records at or above each risk, by policy",
@@ -57,7 +57,10 @@ def shoot(page: Page, path: Path, width: int, height: int) -> None:
 
 def sign(page: Page) -> None:
     """Keep a column with a reason, and write the files of the recommended release with a name."""
+    page.rest()
     page.check("Keep diagnosis")
+    page.one("input[aria-label='Why no outsider knows diagnosis']")
+    page.rest()
     page.enter("input[aria-label='Why no outsider knows diagnosis']", "coded after the stay")
     page.enter("#desk-decider", "Ada Moss")
     page.click("Write the files")
