@@ -7,6 +7,7 @@ package is imported only after this is ensured, because an import takes seconds 
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -34,6 +35,8 @@ def main() -> None:
 
     The first message of standard output is `READY`; then comes one `RunOutcome` per task. Interrupts are ignored.
     """
+    # As in `reidsim.__main__`.
+    gc.set_threshold(10_000)
     # Ctrl-C is handled by the parent, which then ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

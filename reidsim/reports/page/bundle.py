@@ -9,8 +9,6 @@ from typing import Any
 from reidsim.core.errors import PRIVATE, InputError, refuse_first
 from reidsim.core.validation import toml_text
 from reidsim.engine.results import sha256_of, write_results
-from reidsim.reports.page.pdf import UnprintableError
-from reidsim.reports.page.report import report_text, write_page
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
 from reidsim.scenarios.scenario import anchored
@@ -70,6 +68,10 @@ def share_files(
         require_new_files(path, rulebook)
         sidecar, warnings = share_run(open_results(results), path, rulebook=rulebook, **options)
         return sidecar, warnings, {each: sha256_of(each) for each in (path, sidecar_of(path))}
+    # Figures and PDF are imported only for a folder; for a single file, they would double the time of the imports.
+    from reidsim.reports.page.pdf import UnprintableError
+    from reidsim.reports.page.report import report_text, write_page
+
     run, found, folder = open_results(results), list[Any](), Path(into or "")
 
     def write(into: Path) -> None:
