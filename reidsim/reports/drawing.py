@@ -266,11 +266,12 @@ def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str,
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", runs.beliefs_by_round(analysis.adversaries)
-    if len(analysis.through["through"].unique()) > 1:
-        broken = analysis.tables().get("broken_guarantees", pd.DataFrame())
-        note = broken_guarantee_sentences(broken, policy_name, payoff)
-        yield "through", runs.found_through_resources(analysis.through, analysis.rounds, note)
-    if "reidentified" in analysis.tables():
+    # Without an attack, the table has no rows and is not saved.
+    tables = analysis.tables()
+    if "through" in tables and len(tables["through"]["through"].unique()) > 1:
+        note = broken_guarantee_sentences(tables.get("broken_guarantees", pd.DataFrame()), policy_name, payoff)
+        yield "through", runs.found_through_resources(tables["through"], analysis.rounds, note)
+    if "reidentified" in tables:
         yield "reidentified", runs.reidentified_by_policy(analysis.reidentified)
 
 

@@ -17,7 +17,7 @@ from reidsim.engine.batch.design import at_point
 from reidsim.engine.scenario import Scenario
 from reidsim.scenarios.kind import kind_of
 from reidsim.web.parts import LANGUAGES, frame, language, t
-from reidsim.web.session import SCENARIO, Session
+from reidsim.web.session import UPLOADS, Session
 from reidsim.web.steps import columns, file, game, hierarchies, share
 
 _STYLESHEET = Path(__file__).with_suffix(".css")
@@ -50,8 +50,9 @@ class Browsers:
         self._scenario = scenario and Scenario.load(at_point(scenario, {}))
         if folder is not None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not any((folder / name).exists() for name in (SCENARIO, "uploads")):
-                expected = f"an empty folder, or one with {SCENARIO}"
+            # Other folders may have the names that a session writes and removes.
+            if any(folder.iterdir()) and not (folder / UPLOADS).exists():
+                expected = f"an empty folder, or one with {UPLOADS}"
                 raise InputError("not the folder of a session", source=folder, expected=expected)
             self._sessions[""] = Session(folder.resolve())
 

@@ -209,6 +209,10 @@ class Panel:
         """Return the error message of the last change of a control; "" if there is none."""
         return self._session.problems.get((self._step, key), "")
 
+    def forget(self) -> None:
+        """Remove the error messages of the step."""
+        self._session.problems = {place: text for place, text in self._session.problems.items() if place[0] != self._step}
+
     def t(self, key: str, **values: object) -> str:
         """Return a string of the step; see `t`."""
         return t(f"{self._step}.{key}", **values)

@@ -44,7 +44,7 @@ from reidsim.reports.writer import render
 from reidsim.scenarios.kind import counted_units, hold, kind_of
 from reidsim.scenarios.scenario import HeldStudy, anchored
 
-SCENARIO, SIGNATURE = "scenario.toml", "signature.toml"
+SCENARIO, SIGNATURE, UPLOADS = "scenario.toml", "signature.toml", "uploads"
 # Has the digest of the settings with which the files of step Share were written.
 _WRITTEN = "written.toml"
 # Files and folders that a session writes, besides the files that the browser sent.
@@ -101,7 +101,7 @@ class Session:
         elif (folder / SCENARIO).is_file():
             self._open(Scenario.load(folder / SCENARIO))
         else:
-            for path in sorted(folder.glob("uploads/[!.]*"))[:1]:
+            for path in sorted(folder.glob(f"{UPLOADS}/[!.]*"))[:1]:
                 with suppress(InputError):
                     self.take(path)
 
@@ -136,12 +136,12 @@ class Session:
         """The scenario; steps that need one are closed without it."""
         return present(self.scenario)
 
-    def place_for(self, name: str, folder: str = "uploads") -> Path:
+    def place_for(self, name: str, folder: str = UPLOADS) -> Path:
         """Return a free path for a file that the browser sends, without the parts of its name that are no file name.
 
-        `folder` is ``hierarchies`` for hierarchies; others are ``uploads``, for records.
+        `folder` is ``hierarchies`` for hierarchies; others are `UPLOADS`, for records.
         """
-        place = self.folder / ("hierarchies" if folder == "hierarchies" else "uploads")
+        place = self.folder / ("hierarchies" if folder == "hierarchies" else UPLOADS)
         place.mkdir(exist_ok=True)
         name = Path(name).name
         suffix = "".join(Path(name).suffixes[-2:])
@@ -206,7 +206,7 @@ class Session:
 
     def _files(self, folder: Path) -> list[Path]:
         """Return the files and folders in a folder that belong to a session, relative to it; others are the user's."""
-        found = [*(folder / name for name in _OWN), *folder.glob("uploads/*")]
+        found = [*(folder / name for name in _OWN), *folder.glob(f"{UPLOADS}/*")]
         return [path.relative_to(folder) for path in found if path.exists()]
 
     def _move(self, folder: Path, place: Path, kept: Path | None = None) -> None:
@@ -295,9 +295,10 @@ class Session:
         self._draft_again(self.roles(), recipe)
 
     def _draft_again(self, roles: Mapping[str, str], recipe: str | None) -> None:
-        drafted = self._drafted(roles, recipe)
+        drafted, before = self._drafted(roles, recipe), present(self.drafted)
         self._put(drafted.revise(self.required, roles))
-        self.drafted = drafted
+        # Unlike the options of the new draft, the reasons for the unit stay.
+        self.drafted = replace(drafted, unit=before.unit) if drafted.person == before.person else drafted
 
     def _drafted(self, roles: Mapping[str, str], recipe: str | None) -> DraftedScenario:
         person = [name for name, role in roles.items() if role == PERSON]
@@ -383,6 +384,11 @@ class Session:
     def can_share(self) -> bool:
         """Whether the records of the scenario are from a file, so that they can be shared."""
         return kind_of(self.required.scenario).release_file(self.required.scenario) is not None
+
+    @property
+    def has_rounds(self) -> bool:
+        """Whether the scenario has agents, so that the last round is released."""
+        return "agents" in self.required.content
 
     def solve(self, *, with_rounds: bool = False) -> RunResult:
         """Return the result of the game of the scenario, or of all rounds of its agents.
@@ -471,7 +477,7 @@ class Session:
         InputError
             If the records cannot be used.
         """
-        result = self.solve()
+        result = self.solve(with_rounds=self.has_rounds)
         releases = present(self.releases(result))
         best = releases.ranked(mean_payoffs(StoredRun.from_result(result)))[0]
         policy = chosen if chosen in releases.by_policy else best
@@ -525,7 +531,7 @@ class Session:
         with TemporaryDirectory(prefix=".share-", dir=self.folder) as place:
             unfinished, shared = Path(place) / "shared", self.folder / "shared"
             # Unlike in `solve`, a computation is not stopped by what the page shows meanwhile.
-            results = self._played(False, lambda *_: None).save(Path(place) / "results")
+            results = self._played(self.has_rounds, lambda *_: None).save(Path(place) / "results")
             _, self.warnings, _ = share_files(results, into=unfinished, policy=policy, report=report)
             for path in shared.glob("*"):
                 # Files of the user, such as a signed report, stay.

@@ -540,3 +540,11 @@ def test_cross_play_names_the_best_defender_and_the_safest(tmp_path):
     assert "own adversary, one-shot, the best defender is basic (which plans against one-shot), which pays 9.00" in text
     assert "Against every adversary, safe-harbor pays at least 4.00, its payoff against always." in text
     assert "reidsim cross-play --attack-rate 0.25 study.toml" in text
+
+
+def test_rounds_without_an_attack_have_a_page(tmp_path):
+    ages = pd.DataFrame({"age": [30, 30, 31, 31, 52, 52, 53, 53] * 2})
+    own = {"agents.rounds": 2, "adversary.direction": "record", "publisher.policies": ["no-attack"]}
+    folder = reidsim.new(ages).scenario.with_(own).run().save(tmp_path / "results")
+    assert reidsim.load_result(folder).figures == ("payoffs", "rounds", "reidentified")
+    assert "no-attack" in report_text(folder)

@@ -330,6 +330,23 @@ def test_written_files_are_outdated_after_a_change(session, change):
     assert Session(session.folder).is_outdated
 
 
+def test_agents_are_played_for_the_release_too(session):
+    changes = {"agents": {"rounds": 2}, "adversary.direction": "record", "economics.cost": 20.0}
+    session.change({**changes, "publisher.policies": ["no-attack"]})
+    session.write_release("no-attack")
+    shared = pd.read_csv(session.folder / "shared/shared.csv", dtype=str)
+    expected = reidsim.share(session.required.run(), "no-attack").astype(str)
+    assert shared.to_numpy().tolist() == expected.to_numpy().tolist()
+    assert read_toml(session.folder / "shared/scenario.toml")["agents"] == {"rounds": 2}
+
+
+def test_reasons_for_the_unit_stay_if_a_role_changes(session):
+    unit = session.drafted.unit
+    assert "as declared" not in unit
+    session.set_role("zip", LEFT_OUT)
+    assert session.drafted.unit == unit
+
+
 def test_no_release_is_recommended_if_all_exceed_the_limit(session):
     session.change({"publisher.policies": ["no-protection"]})
     assert session.recommended("")[:2] == ("", "no-protection")
@@ -377,5 +394,9 @@ def test_a_folder_that_is_no_session_is_refused(tmp_path, session):
     (tmp_path / "other/letter.txt").write_text("private")
     with pytest.raises(InputError, match="not the folder of a session"):
         BROWSERS.offer(None, tmp_path / "other")
+    (tmp_path / "own/hierarchies").mkdir(parents=True)
+    (tmp_path / "own/scenario.toml").write_text("[release]\npath = 'a.csv'\n")
+    with pytest.raises(InputError, match="not the folder of a session.*one with uploads"):
+        BROWSERS.offer(None, tmp_path / "own")
     with pytest.raises(InputError, match="no such file"):
         session.inside("../other/letter.txt")

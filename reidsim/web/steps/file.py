@@ -64,7 +64,9 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         if len(found.sheets) > 1:
             fields.append(panel.select("sheet", found.options.sheet or found.sheets[0], found.sheets))
     remove = panel.button("remove", help=panel.t("folder", folder=session.folder))
-    panel.form([*fields, panel.button("example"), remove], change)
+    # The example would replace the file.
+    example = [] if session.source else [panel.button("example")]
+    panel.form([*fields, *example, remove], change)
 
 
 def _show_file(panel: Panel, found: FilePreview) -> None:

@@ -25,11 +25,17 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
     names, missing = list(session.sections), session.uncovered()
     chosen: solara.Reactive[str] = solara.use_reactive("")
     name = chosen.value or names[0]
+
+    def choose(_: str, value: str) -> None:
+        # They are about the hierarchy of the other column.
+        panel.forget()
+        chosen.set(value)
+
     panel.text("intro")
     for column, values in missing.items():
         shown = ", ".join(values[:20]) + ", ..." * (len(values) > 20)
         panel.text("uncovered", "error", column=column, number=len(values), values=shown)
-    panel.form([panel.select("column", name, names)], lambda _, value: chosen.set(value))
+    panel.form([panel.select("column", name, names)], choose)
     panel.busy(panel.pending, "changing")
     if name not in missing:
         _Levels(session=session, name=name, panel=panel).key(name)
