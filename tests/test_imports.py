@@ -154,6 +154,17 @@ def test_the_package_requires_every_distribution_that_it_imports(found):
     assert foreign - {"reidsim", "__future__"} <= required(PROJECT["dependencies"]) | extras
 
 
-@pytest.mark.parametrize("first", ["outcomes", "perturbation", "policies", "schema"])
-def test_policies_of_tables_can_be_imported_in_any_order(first):
-    subprocess.run([sys.executable, "-c", f"import reidsim.kinds.tables.{first}"], check=True)
+# Each module is imported by a process of its own, which has the libraries of its parent.
+IMPORT_EACH_FIRST = """
+import importlib, os, sys, numba, pandas, pyarrow, pydantic, scipy
+for name in sys.argv[1:]:
+    if os.fork() == 0:
+        importlib.import_module(name)
+        sys.exit()
+    assert os.wait()[1] == 0, name
+"""
+
+
+def test_policies_of_tables_can_be_imported_in_any_order():
+    modules = [f"reidsim.kinds.tables.{name}" for name in ("outcomes", "perturbation", "policies", "schema")]
+    subprocess.run([sys.executable, "-c", IMPORT_EACH_FIRST, *modules], check=True)

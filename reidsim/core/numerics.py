@@ -217,7 +217,7 @@ def draw_multinomial(rng: np.random.Generator, number: ArrayLike, weights: Float
     if (numbers < 0).any() or not ((totals > 0) & np.isfinite(totals)).all() or (by_row < 0).any():
         raise ValueError("negative number of trials, or weights that are negative or sum to 0")
     shape = np.broadcast_shapes(numbers.shape, np.shape(weights)[:-1])
-    of_rows = np.broadcast_to(numbers, shape).ravel()
+    of_rows = np.broadcast_to(numbers, shape).flatten()
     drawn = _multinomials(rng.random((len(of_rows), by_row.shape[1])), of_rows, by_row)
     return np.asarray(drawn.reshape(*shape, by_row.shape[1]))
 

@@ -358,7 +358,7 @@ def _improve(
         drawn = rng.permutation(len(shape))
         varied = drawn[shape[drawn].cumprod() <= len(search.sizes)]
         search.steps[0] = 0
-        _vary(rows[first : first + _TOGETHER], varied, index, search)
+        _vary(rows[first : first + _TOGETHER].astype(np.int32), varied, index, search)
         goes_on(-int(search.steps[0]))
 
 
@@ -627,7 +627,7 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
 
 
 @compiled()
-def _vary(rows: Integers, varied: Integers, index: _Index, search: Search) -> None:
+def _vary(rows: Positions, varied: Integers, index: _Index, search: Search) -> None:
     """Find the best strategy of records among those that differ from their best one in some attributes alone.
 
     Only rows that agree with the record in the other attributes are counted: the smallest group of an attribute is
@@ -635,7 +635,7 @@ def _vary(rows: Integers, varied: Integers, index: _Index, search: Search) -> No
 
     Parameters
     ----------
-    rows : ndarray of int64, shape (n,)
+    rows : ndarray of int32, shape (n,)
         The records.
     varied : ndarray of int64, shape (n_varied,)
         Attributes whose levels vary.

@@ -183,7 +183,7 @@ class GroupSizes:
         is_needed = self.rollup.people > 0
         is_needed[rows[first]] = True
         needed = np.flatnonzero(is_needed)
-        rollup = self.rollup._replace(codes=self.rollup.codes[:, needed], people=self.rollup.people[needed])
+        rollup = self.rollup._replace(codes=self.rollup.codes.take(needed, axis=1), people=self.rollup.people[needed])
         sizes = group_sizes_of(rollup, strategies[first], np.searchsorted(needed, rows[first]))
         return np.maximum(sizes, int(self.holds_records))[pair]
 

@@ -135,7 +135,7 @@ class Candidates:
         cells = cells[np.lexsort(self._values[cells][:, order].T)]
         tables = [np.asarray(columns[place], dtype=np.float64) for place in order]
         widths, sizes = [table.shape[1] for table in tables], [table.size for table in tables]
-        starts = labels[records][:, order] * np.array(widths) + np.cumsum([0, *sizes[:-1]])
+        starts = np.ascontiguousarray(labels[records][:, order] * widths + np.cumsum([0, *sizes[:-1]]))
         endings = _endings(self._values[cells][:, order])
         table, apart, powers = np.concatenate([*map(np.ravel, tables)]), np.inf, 1
         if odds:

@@ -432,7 +432,7 @@ class SurnameInference:
         """
         people, bits = np.ascontiguousarray(targets, dtype=np.int32), pack_bits(np.asarray(shared, dtype=np.bool_))
         shape = bits.shape if bits.ndim == 2 else (len(people),)
-        bits = np.ascontiguousarray(np.broadcast_to(bits, shape).reshape(len(people), -1))
+        bits = np.array(np.broadcast_to(bits, shape).reshape(len(people), -1))
         found = _infer_all(self.tables, self.genealogy, self.room, people, bits, self.candidate_share)
         return found[0].reshape(shape), found[1].reshape(shape)
 

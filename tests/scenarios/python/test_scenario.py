@@ -113,7 +113,7 @@ def test_a_scenario_of_tables_is_that_of_a_file_written_by_hand(tmp_path):
 LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
 
 
-@examples(60, fast=4)
+@examples(60, fast=2)
 @given(
     labels=st.lists(LABELS, min_size=2, max_size=6, unique=True),
     name=LABELS.filter(lambda text: text not in ("record", "policy", "strategy", "attacked", "utility")),
