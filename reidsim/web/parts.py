@@ -211,7 +211,9 @@ class Panel:
 
     def forget(self) -> None:
         """Remove the error messages of the step."""
-        self._session.problems = {place: text for place, text in self._session.problems.items() if place[0] != self._step}
+        self._session.problems = {
+            place: text for place, text in self._session.problems.items() if place[0] != self._step
+        }
 
     def t(self, key: str, **values: object) -> str:
         """Return a string of the step; see `t`."""

@@ -548,3 +548,11 @@ def test_rounds_without_an_attack_have_a_page(tmp_path):
     folder = reidsim.new(ages).scenario.with_(own).run().save(tmp_path / "results")
     assert reidsim.load_result(folder).figures == ("payoffs", "rounds", "reidentified")
     assert "no-attack" in report_text(folder)
+
+
+def test_a_release_of_nobody_with_a_declared_column_has_a_page(tmp_path):
+    people = pd.DataFrame({"age": [20, 30, 41, 52, 63, 74], "illness": ["a", "b"] * 3})
+    kept = {"illness": {"share": True, "known_to": "nobody", "reason": "coded"}}
+    own = {"publisher.policies": ["no-attack"], "economics.cost": 0.0, "kept": kept}
+    draft = reidsim.new(people, quasi_identifiers=["age"], one_row_per_person=True)
+    assert "(0 of 0)" in report_text(draft.scenario.with_(own).run().save(tmp_path / "results"))

@@ -396,7 +396,7 @@ def test_a_folder_that_is_no_session_is_refused(tmp_path, session):
         BROWSERS.offer(None, tmp_path / "other")
     (tmp_path / "own/hierarchies").mkdir(parents=True)
     (tmp_path / "own/scenario.toml").write_text("[release]\npath = 'a.csv'\n")
-    with pytest.raises(InputError, match="not the folder of a session.*one with uploads"):
+    with pytest.raises(InputError, match=r"not the folder of a session.*one with uploads"):
         BROWSERS.offer(None, tmp_path / "own")
     with pytest.raises(InputError, match="no such file"):
         session.inside("../other/letter.txt")
