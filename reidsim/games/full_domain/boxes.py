@@ -270,7 +270,7 @@ def _build(rows: BoxedRows, classes: _Classes, low: NDArray[np.int16], high: NDA
     """Write the classes of a box at depth 1; depth 0 has all rows in one class."""
     source = 0
     for at in range(len(high)):
-        _refine(rows, classes, source, 1, at, rows.n_levels[at], np.int64(high[at]))
+        _refine(rows, classes, source, 1, at, rows.n_levels[at], high[at])
         source = 1
     zero = np.zeros(rows.group.shape[2], np.int32)
     for at in range(len(high)):
@@ -419,7 +419,7 @@ def split_boxes(
         here, cut, below = depth + 1, (low[at] + high[at]) // 2, depth + 1
         walk.low[below], walk.high[below] = low, high
         walk.high[below, at] = cut
-        _refine(rows, classes, here, here + 1, at, np.int64(high[at]), cut)
+        _refine(rows, classes, here, here + 1, at, high[at], cut)
         # Both parts replace the loss of the attribute in the box by their own.
         group, least_loss = rows.group[at, high[at]], rows.least_loss[at]
         before = least_loss[low[at], high[at]]
