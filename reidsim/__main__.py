@@ -22,7 +22,7 @@ def main() -> None:
     2.
     """
     _open_closed_streams()
-    # Imports make many objects and no garbage; with the default threshold, collections take a ninth of a short run.
+    # Imports make many objects and no garbage: at Python's threshold, collections take a ninth of `run wan2015`.
     gc.set_threshold(10_000)
     limit = address_limit()
     if limit is not None:

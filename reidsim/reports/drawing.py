@@ -266,7 +266,7 @@ def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str,
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", runs.beliefs_by_round(analysis.adversaries)
-    # Without an attack, the table has no rows and is not saved.
+    # If nobody attacks, table `through` has no rows, and empty tables are not saved.
     tables = analysis.tables()
     if "through" in tables and len(tables["through"]["through"].unique()) > 1:
         note = broken_guarantee_sentences(tables.get("broken_guarantees", pd.DataFrame()), policy_name, payoff)

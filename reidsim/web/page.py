@@ -50,7 +50,7 @@ class Browsers:
         self._scenario = scenario and Scenario.load(at_point(scenario, {}))
         if folder is not None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Other folders may have the names that a session writes and removes.
+            # In another folder, a session could replace files of the user that have names of its own files.
             if any(folder.iterdir()) and not (folder / UPLOADS).exists():
                 expected = f"an empty folder, or one with {UPLOADS}"
                 raise InputError("not the folder of a session", source=folder, expected=expected)

@@ -211,9 +211,11 @@ class Panel:
 
     def forget(self) -> None:
         """Remove the error messages of the step."""
-        self._session.problems = {
-            place: text for place, text in self._session.problems.items() if place[0] != self._step
-        }
+        problems = self._session.problems
+        # Changes in the background may add errors meanwhile.
+        for place in list(problems):
+            if place[0] == self._step:
+                problems.pop(place, None)
 
     def t(self, key: str, **values: object) -> str:
         """Return a string of the step; see `t`."""

@@ -256,8 +256,8 @@ def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_
 
 def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
     """Twelve people per age are within the limit, but one age has one illness."""
-    table = pd.DataFrame({"age": np.repeat(["30", "40"], 12), "illness": ["flu"] * 12 + ["flu", "cough"] * 6})
-    table.to_csv(tmp_path / "people.csv", index=False)
+    people = pd.DataFrame({"age": np.repeat(["30", "40"], 12), "illness": ["flu"] * 12 + ["flu", "cough"] * 6})
+    people.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "patients.toml").write_text(
         'title = "Patients"\n[release]\npath = "people.csv"\n[attributes.age]\nhierarchy = { rule = "suppress" }\n'
         "[economics]\nbenefit = 100\nloss = 60\ncost = 20\n"
@@ -265,9 +265,13 @@ def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
         'policies = ["no-protection", "basic", "suppress-all"]\n'
     )
     reidsim.run(tmp_path / "patients.toml", overrides={"adversary.risk": "prosecutor"}).save(tmp_path / "results")
-    text = plain(report_text(tmp_path / "results", break_even=False))
+    page = report_text(tmp_path / "results", break_even=False)
+    text = plain(page)
     assert "Recommended release: no-protection" not in text
     assert "Recommended release: basic" in text
+    _, *rows = table(page, "Counted in the rows of each release")
+    within = {row[0]: row[-1] for row in rows}
+    assert within == {"no-protection": "NO: sensitive values", "basic": "yes", "suppress-all": "yes"}
 
 
 @pytest.mark.parametrize("sign", [pytest.param("\u5f20", marks=pytest.mark.deep), "\u0639"])

@@ -13,7 +13,7 @@ from reidsim.core.errors import InputError  # noqa: E402
 from reidsim.web import page  # noqa: E402
 from reidsim.web.parts import Panel  # noqa: E402
 from reidsim.web.session import Session  # noqa: E402
-from reidsim.web.steps import hierarchies, share  # noqa: E402
+from reidsim.web.steps import file, hierarchies, share  # noqa: E402
 
 EXAMPLE = Path(reidsim.web.__file__).with_name("hospital.csv")
 
@@ -113,6 +113,30 @@ def test_groups_of_another_level_are_not_chosen_and_names_stay_distinct(tmp_path
     enter("level", "2")
     wait_until(lambda: trees[-1][0]["groups"][0]["level"] == 2)
     assert trees[-1][0]["chosen"] == []
+
+
+def test_an_error_of_a_hierarchy_goes_with_its_column(tmp_path, monkeypatch):
+    session, forms = Session(tmp_path), []
+    session.take(EXAMPLE)
+    _, second, *_ = session.sections
+    session.problems = {("hierarchies", "hierarchies"): "no row", ("share", "write"): "not written"}
+    monkeypatch.setattr(hierarchies, "_Levels", lambda **others: solara.Text("levels"))
+    monkeypatch.setattr(Panel, "form", lambda self, fields, change=None: forms.append((fields, change)))
+    solara.render(hierarchies.Step(session, 0, lambda: None, print), handle_error=False)
+    choose = next(change for fields, change in forms if fields[0]["key"] == "column")
+    choose("column", second)
+    wait_until(lambda: any(fields[0]["value"] == second for fields, _ in forms if fields[0]["key"] == "column"))
+    assert session.problems == {("share", "write"): "not written"}
+
+
+def test_the_example_is_offered_only_without_a_file(tmp_path, monkeypatch):
+    session, shown = Session(tmp_path), []
+    monkeypatch.setattr(Panel, "form", lambda self, fields, change=None: shown.append([each["key"] for each in fields]))
+    solara.render(file.Step(session, 0, lambda: None, print), handle_error=False)
+    session.take(EXAMPLE)
+    solara.render(file.Step(session, 1, lambda: None, print), handle_error=False)
+    assert ["example" in keys for keys in shown] == [True, False]
+    assert all("remove" in keys for keys in shown)
 
 
 def test_a_step_that_was_closed_on_another_page_gives_way_to_an_open_one(tmp_path, monkeypatch):

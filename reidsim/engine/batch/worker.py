@@ -35,7 +35,7 @@ def main() -> None:
 
     The first message of standard output is `READY`; then comes one `RunOutcome` per task. Interrupts are ignored.
     """
-    # As in `reidsim.__main__`.
+    # For the reason given in `reidsim.__main__`.
     gc.set_threshold(10_000)
     # Ctrl-C is handled by the parent, which then ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -68,7 +68,7 @@ def share_files(
         require_new_files(path, rulebook)
         sidecar, warnings = share_run(open_results(results), path, rulebook=rulebook, **options)
         return sidecar, warnings, {each: sha256_of(each) for each in (path, sidecar_of(path))}
-    # Figures and PDF are imported only for a folder; for a single file, they would double the time of the imports.
+    # A single file needs no figures and no PDF, whose imports take a second.
     from reidsim.reports.page.pdf import UnprintableError
     from reidsim.reports.page.report import report_text, write_page
 

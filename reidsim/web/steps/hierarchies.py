@@ -27,7 +27,7 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
     name = chosen.value or names[0]
 
     def choose(_: str, value: str) -> None:
-        # They are about the hierarchy of the other column.
+        # Its errors are about the column shown before.
         panel.forget()
         chosen.set(value)
 
