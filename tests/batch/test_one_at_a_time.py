@@ -149,6 +149,18 @@ def test_a_kept_study_gives_what_a_new_one_gives(kind, request):
         assert (repr(tables), warnings) == (repr(new), warned), point
 
 
+def test_a_long_sweep_of_losses_gives_what_single_runs_give(town):
+    """The records' strategies are reduced after some points; the first points are solved without this."""
+    loaded = Scenario.load(town, {"publisher.policies": ["basic", "no-attack"]})
+    kept = ScenarioWork(loaded)
+    for loss in range(1, 50):
+        tables, warnings = kept(task({"economics.loss": 2.5 * loss, "economics.gain": 100}))
+        if loss in (1, 40, 41, 49):
+            new, warned = ScenarioWork(loaded)(task({"economics.loss": 2.5 * loss, "economics.gain": 100}))
+            assert (repr(tables), warnings) == (repr(new), warned), loss
+    assert len(kept.studies.planner.thinned) == 1
+
+
 AGE_FIRST = {
     "age": {"hierarchy": {"rule": "intervals", "widths": [10, 20]}, "minimum_level": 2},
     "sex": {"hierarchy": {"rule": "suppress"}},

@@ -1,5 +1,7 @@
 """Points evaluated together equal single runs and the batch engine."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,7 +35,8 @@ def town(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "solver"), [(OneShotPoints, "branch-and-bound"), (SolvedPoints, "backward-induction")]
+    ("kind", "solver"),
+    [(partial(OneShotPoints, solved_first=0), "branch-and-bound"), (SolvedPoints, "backward-induction")],
 )
 def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
     path = write_town(tmp_path, more="")

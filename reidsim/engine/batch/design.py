@@ -31,9 +31,10 @@ from reidsim.engine.results import LEVELS, OUTCOMES, distributions_of_result, qu
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.games.outcomes import Equilibrium, measures_table
 from reidsim.scenarios import schema
+from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
+from reidsim.scenarios.kind import PolicyOutcome, equilibria_of, kind_of
 from reidsim.scenarios.kind import data_key as data_key
-from reidsim.scenarios.kind import equilibria_of, kind_of
 from reidsim.scenarios.scenario import Scenario, Study
 
 Floats = NDArray[np.float64]
@@ -571,6 +572,7 @@ class Studies(threading.local):
 
     def __init__(self) -> None:
         self.kept: dict[str, Study[Any]] = {}
+        self.planner: Any = None
 
     def __reduce__(self) -> tuple[type[Studies], tuple[()]]:
         """Pickle as an empty cache, because studies are large."""
@@ -597,6 +599,17 @@ class Studies(threading.local):
         if len(self.kept) > _KEPT_STUDIES:
             del self.kept[next(iter(self.kept))]
         return study.with_loaded(loaded)
+
+    def planner_of(self, study: Study[Any]) -> Any:
+        """Return the planner of a study for any payoff parameters; see `Kind.amount_points`.
+
+        The last planner is returned again for a study with the same data. In between, only payoff parameters may
+        change.
+        """
+        key = data_key(study.loaded)
+        if self.planner is None or data_key(self.planner.study.loaded) != key:
+            self.planner = kind_of(study.scenario).amount_points(study)
+        return self.planner
 
 
 @dataclass(frozen=True)
@@ -644,12 +657,18 @@ class ScenarioWork:
         with locating(self.loaded.path):
             study = self.study_at(task)
             draw = task.replication if kind.numbers_draws else 0
-            outcomes = kind.play(study, draw, timed=True)
+            planned = kind.amounts_at_once(study.scenario, list(task.values))
+            outcomes = self._planned(study) if planned else kind.play(study, draw, timed=True)
             tables = run_tables(study, draw, equilibria_of(outcomes))
             measured = {policy: each for policy, each in outcomes.items() if each.seconds is not None}
             if measured:
                 tables["runtimes"] = columns_of_table(kind.runtimes(measured))
             return tables, tuple(kind.warnings(study, draw, outcomes))
+
+    def _planned(self, study: Study[Any]) -> Mapping[str, PolicyOutcome]:
+        planner, (truth, believed) = self.studies.planner_of(study), economics_of(study.scenario)
+        policies = kind_of(study.scenario).policies_of(study.scenario)
+        return {name: PolicyOutcome(planner.plan(name, believed).equilibrium(truth)) for name in policies}
 
     def fingerprint(self, task: RunTask) -> str | None:
         """Check that all files of a task's run can be used; return a hash of the data.

@@ -80,9 +80,9 @@ _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
 _OF_SENSITIVE = "sensitive column "
-# Largest lattice for which strategies are thinned. Thinning computes each generalization of each record, a few records
-# at a time; in larger lattices it is faster to solve each point.
-_MOST_THINNED = 200_000
+# Largest product of game rows and strategies for which strategies are reduced to undominated ones. The reduced ones
+# take 8 bytes per pair.
+_MOST_REDUCED = 50_000_000
 
 
 class TablesKind(Kind):
@@ -623,10 +623,11 @@ class TablesKind(Kind):
     def amount_points(self, study: TablesStudy) -> SolvedPoints:
         """Return a planner for any payoff parameters.
 
-        The publisher's unit must be the record. The planner is `OneShotPoints` if there are at most 200,000 strategies
-        and `amounts_at_once` holds; otherwise `SolvedPoints`, with the same results.
+        The publisher's unit must be the record. The planner is `OneShotPoints` if `amounts_at_once` holds and there
+        are at most 50 million pairs of a game row and a strategy; otherwise `SolvedPoints`, with the same results.
         """
-        thins = study.space.size <= _MOST_THINNED and self.amounts_at_once(study.scenario, ())
+        pairs = study.space.size * study.space.n_records
+        thins = pairs <= _MOST_REDUCED and self.amounts_at_once(study.scenario, ())
         return OneShotPoints(study) if thins else SolvedPoints(study)
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -545,15 +546,25 @@ class SolvedPoints:
 class OneShotPoints(SolvedPoints):
     """Faster `SolvedPoints` that compares only undominated strategies of each record.
 
-    A strategy is dropped only if it is never best against a one-shot adversary, whatever the payoff parameters.
+    A strategy is dropped only if it is never best against a one-shot adversary, whatever the payoff parameters. As this
+    reduction takes as long as solving about 40 games, the first games are solved.
 
     Parameters
     ----------
     study : TablesStudy
+    solved_first : int
+        Number of games of a policy that are solved before its strategies are reduced.
+    solved : Counter
+        Number of games that were solved, by policy.
+    rules : dict
+        Cache of the plans of rules, by policy.
     thinned : dict
         Cache of the undominated strategies, by whether a policy has minimum levels.
     """
 
+    solved_first: int = 40
+    solved: Counter[str] = field(default_factory=Counter, repr=False)
+    rules: dict[str, PointPlan] = field(default_factory=dict, repr=False)
     thinned: dict[bool, Options] = field(default_factory=dict, repr=False)
 
     def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
@@ -570,10 +581,15 @@ class OneShotPoints(SolvedPoints):
         """
         rule: Any = policy_named(policy)
         if rule.is_rule:
-            return self.play(rule.form(self.study))
+            if policy not in self.rules:
+                self.rules[policy] = self.play(rule.form(self.study))
+            return self.rules[policy]
         constraint = rule.constraint(self.study)
         restricted = constraint.minimum is not None
         if restricted not in self.thinned:
+            self.solved[policy] += 1
+            if self.solved[policy] <= self.solved_first:
+                return self.play(super().plan(policy, believed).strategies)
             self.thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
         options = self.thinned[restricted]
         chosen = best_options(
@@ -587,13 +603,13 @@ class OneShotPoints(SolvedPoints):
         withheld, nothing = chosen < 0, np.zeros(len(chosen))
         return _replied(
             Equilibrium(
-                strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
+                strategies=np.where(withheld, WITHHELD, options.strategies.take(chosen)),
                 publisher_payoff=nothing,
                 adversary_payoff=nothing,
                 attacked=withheld,
-                success_probability=np.where(withheld, 0.0, options.success[chosen]),
-                utility=np.where(withheld, 0.0, options.utility[chosen]),
-                generalization_intensity=np.where(withheld, 1.0, options.intensity[chosen]),
+                success_probability=np.where(withheld, 0.0, options.success.take(chosen)),
+                utility=np.where(withheld, 0.0, options.utility.take(chosen)),
+                generalization_intensity=np.where(withheld, 1.0, options.intensity.take(chosen)),
                 solver="thinned",
                 evaluated=np.diff(options.start),
                 exact=True,
