@@ -10,7 +10,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from reidsim.core.files import read_json, require_new_file, unfinished_beside, w
 from reidsim.core.rows import Numbers
 from reidsim.core.tables import (
     as_file,
-    delimited_line,
     library_of,
     native_table,
     read_counted_table,
@@ -34,15 +32,13 @@ from reidsim.engine.results import require_hash
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared import records
 from reidsim.reports.shared.audited import Limit, Release, audited_release, limit_of
-from reidsim.reports.shared.parts import cells_of, lines_of, text_of
+from reidsim.reports.shared.parts import csv_parts, require_same_rows, row_order
 from reidsim.reports.writer import said
 from reidsim.scenarios.kind import unit_sentence
 
 NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
-# Bytes of a part of the file that are copied at once.
-_PIECE = 2**20
 # Scenario sections with assumptions about players and payoff parameters.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
 _AS_DRAWN = "; one draw of the adversaries and successful attacks of the round, not an expected value"
@@ -198,22 +194,15 @@ def write_shared(
             stack.callback(Path(name).unlink, missing_ok=True)
             return name
 
-        def content(folder: Path) -> Iterator[bytes]:
-            header = delimited_line(map(str, shared.table), delimiter).encode()
-            for place, part in enumerate(shared.write(path, folder) if shared.write else ()):
-                with part.open("rb") as file:
-                    # Every part has a header.
-                    file.seek(len(header) if place else 0)
-                    while piece := file.read(_PIECE):
-                        digest.update(piece)
-                        yield piece
-                part.unlink()
+        def content() -> Iterator[bytes]:
+            for part in csv_parts(shared.table, shared.times, delimiter):
+                digest.update(part)
+                yield part
 
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            prefix = f".{path.name}-"
-            with TemporaryDirectory(prefix=prefix, dir=path.parent.absolute()) as folder:
-                made = unfinished(content(Path(folder)))
+            made = unfinished(content())
+            require_same_rows(Path(made), shared.table, shared.times, delimiter)
             facts = _facts(path.name, digest.hexdigest(), run, shared)
             sidecar = sealed(facts | {"risk": found.risk.facts(limit), "audit": found.audit})
             at = sidecar_of(path)
@@ -240,8 +229,7 @@ def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
 
     Cells are quoted only if necessary.
     """
-    header = delimited_line(map(str, table.columns), delimiter).encode()
-    return header + text_of(lines_of(cells_of(table), delimiter))
+    return b"".join(csv_parts(table, np.ones(len(table), np.int64), delimiter))
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -655,7 +643,8 @@ def apply(
         for name in frame.columns
         if name in values or name in kept.names
     }
-    table: pd.DataFrame = pd.DataFrame(columns)[(decision == _YES).to_numpy()].reset_index(drop=True)
+    table: pd.DataFrame = pd.DataFrame(columns)[(decision == _YES).to_numpy()]
+    table = table.iloc[row_order(table)].reset_index(drop=True)
     ruled_out, uncovered = int((decision == _NO).sum()), int(decision.isna().sum())
     table.attrs.update(records=len(frame), ruled_out=ruled_out, uncovered=uncovered)
     if path is not None:

@@ -1,4 +1,4 @@
-"""Read records beside the outcomes of a policy, and write the released rows, one file of the records after the other.
+"""Read records beside the outcomes of a policy, one file of the records after the other, and write released rows.
 
 Equal records with equal outcomes are one distinct row. Memory depends on the distinct rows, and on tens of bytes per
 row of one file.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
-from reidsim.core.errors import InputError, not_written
-from reidsim.core.rows import Numbers, occurrences
+from reidsim.core.errors import InputError
+from reidsim.core.rows import occurrences
 from reidsim.core.tables import (
     CodedRows,
     OverFiles,
@@ -42,29 +42,6 @@ UNORDERED = "records are not in the order of the release"
 _OUTCOME = "\0"
 # Rows that are written at once; more take memory, but no less time.
 _ROWS_AT_ONCE = 2**18
-
-
-class Content(NamedTuple):
-    """Rows of a released file, and their order.
-
-    Attributes
-    ----------
-    path : Path
-        The file, for messages.
-    cells : RecordBatch
-        The rows, as codes of text. Several may be equal.
-    delimiter : str
-    known : RecordBatch, optional
-        Distinct rows of the records; None if the file has each row of `cells` once.
-    place : ndarray of int, shape (n_known,)
-        Row of `cells` of each distinct row of the records; -1 if it is withheld.
-    """
-
-    path: Path
-    cells: pa.RecordBatch
-    delimiter: str
-    known: pa.RecordBatch | None
-    place: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +90,7 @@ class PolicyRows:
         chosen = ["record"] * self.numbers + [*DECIDED, *self.attributes]
         return chosen + [name for name in ("participates",) if name in names]
 
-    def counted(self, over_files: OverFiles) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64], pa.RecordBatch]:
+    def counted(self, over_files: OverFiles) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64]]:
         """Return the distinct rows of the records.
 
         Parameters
@@ -129,8 +106,6 @@ class PolicyRows:
             Columns of the table of records, with the same index.
         times : ndarray of int64, shape (n,)
             Number of rows of the file that are equal to each row.
-        rows : RecordBatch
-            All columns, in the order of the other results.
 
         Raises
         ------
@@ -150,21 +125,16 @@ class PolicyRows:
                 is_text = pa.types.is_string(cells.type.value_type)
                 outcomes[name.removeprefix(_OUTCOME)] = cells if is_text else cells.dictionary_decode()
         text = merged.frame(rows.schema.names[: -len(outcomes)], trim=False)
-        return text.set_axis(index), pa.table(outcomes).to_pandas().set_axis(index), times, rows
+        return text.set_axis(index), pa.table(outcomes).to_pandas().set_axis(index), times
 
-    def numbered(self, path: Path, place: int, known: pa.RecordBatch | None = None) -> CodedRows:
-        """Return the rows of a file by its place in the folder `path`, as numbers of distinct rows.
-
-        The distinct rows in `known` have the first numbers.
-        """
+    def numbered(self, path: Path, place: int) -> CodedRows:
+        """Return the rows of a file by its place in the folder `path`, as numbers of distinct rows."""
         columns, batches = self.read(path, self.columns, place)
         require_columns(columns, self.columns, path)
         chosen = existing(self.columns, columns)
         names = [*chosen, *(f"{_OUTCOME}{name}" for name in self.decided)]
-        rows = CodedRows(path, names)
-        if known is not None:
-            rows.add([known]).numbers.clear()
-        return rows.add(self._beside(path, (batch.select(chosen) for batch in batches), self.start[place], names))
+        beside = self._beside(path, (batch.select(chosen) for batch in batches), self.start[place], names)
+        return CodedRows(path, names).add(beside)
 
     def _beside(
         self, path: Path, batches: Iterator[pa.RecordBatch], start: int, names: list[str]
@@ -198,19 +168,6 @@ class PolicyRows:
             names = [*dict.fromkeys(["record", *self.decided])]
             yield from table.to_batches(columns=names, filter=own, use_threads=False, batch_readahead=1)
 
-    def written(self, content: Content, folder: Path, over_files: OverFiles) -> Iterator[Path]:
-        """Write the released rows to files in a folder, read them back, and yield the files in order.
-
-        Each file has a header, and the rows of one file of the records.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be written, or its rows differ from the released rows when it is read back.
-        """
-        n_files = 1 if content.known is None else len(self.start)
-        return iter(over_files(partial(_written, self, content, folder), self.path, n_files, self.outcomes))
-
 
 def require_number(found: int, expected: int, source: Path) -> None:
     """Check that a file has as many records as the run, else raise an `InputError`."""
@@ -226,31 +183,10 @@ def _counted(rows: PolicyRows, path: Path, place: int) -> tuple[pa.RecordBatch, 
     return found.batch(), found.distinct.first, np.sum(times, axis=0)
 
 
-def _written(rows: PolicyRows, content: Content, folder: Path, path: Path, place: int) -> Path:
-    if content.known is None:
-        numbers: list[Numbers] = [np.arange(content.cells.num_rows)]
-    else:
-        found = rows.numbered(path, place, content.known)
-        if len(found.distinct) > content.known.num_rows:
-            raise InputError("the file changed while it was read", source=path)
-        numbers = [released[released >= 0] for released in map(content.place.__getitem__, found.numbers)]
-    names, at = content.cells.schema.names, folder / f"{place}.part"
-    lines, again = lines_of(content.cells, content.delimiter), CodedRows(at, names).add([content.cells])
-    try:
-        with open(at, "wb") as file:
-            file.write(delimited_line(names, content.delimiter).encode())
-            for part in numbers:
-                for start in range(0, len(part), _ROWS_AT_ONCE):
-                    file.write(text_of(lines.take(pa.array(part[start : start + _ROWS_AT_ONCE]))))
-    except OSError as error:
-        raise not_written(content.path, error) from None
-    row = np.concatenate(again.numbers)
-    again.numbers.clear()
-    columns, batches = table_batches(at, content.delimiter, None)
-    written = np.concatenate([row[part] for part in numbers])
-    if columns != names or not np.array_equal(np.concatenate(again.add(batches).numbers), written):
-        raise InputError("the written file has other rows than the release when it is read back", source=at)
-    return at
+def row_order(table: pd.DataFrame) -> NDArray[np.intp]:
+    """Return the order of the rows of a table by their texts, shape (n_rows,)."""
+    texts = table.reset_index(drop=True).astype("str")
+    return texts.sort_values(list(texts.columns), kind="stable").index.to_numpy()
 
 
 def cells_of(table: pd.DataFrame) -> pa.RecordBatch:
@@ -276,6 +212,39 @@ def lines_of(cells: pa.RecordBatch, delimiter: str) -> Any:
     rows = compute.if_else(compute.equal(rows, ""), pa.scalar('""', pa.large_string()), rows)
     end = pa.scalar("\n", pa.large_string())
     return compute.binary_join_element_wise(rows, pa.scalar("", pa.large_string()), end)
+
+
+def csv_parts(table: pd.DataFrame, times: NDArray[np.int64], delimiter: str) -> Iterator[bytes]:
+    """Yield parts of a text table as UTF-8 CSV, with a header and without the index.
+
+    Each row is written `times` times. Cells are quoted only if necessary.
+    """
+    yield delimited_line(map(str, table.columns), delimiter).encode()
+    lines = lines_of(cells_of(table), delimiter)
+    for rows in _repeated(times):
+        yield text_of(lines.take(pa.array(rows)))
+
+
+def require_same_rows(path: Path, table: pd.DataFrame, times: NDArray[np.int64], delimiter: str) -> None:
+    """Check that a file read back has the rows that `csv_parts` wrote, else raise an `InputError`."""
+    cells = cells_of(table)
+    columns, batches = table_batches(path, delimiter, None)
+    found = CodedRows(path, cells.schema.names).add([cells])
+    number = np.concatenate(found.numbers)
+    found.numbers.clear()
+    # A release without rows has no parts.
+    expected = np.concatenate([number[:0], *(number[rows] for rows in _repeated(times))])
+    written = np.concatenate([number[:0], *found.add(batches).numbers])
+    if columns != cells.schema.names or not np.array_equal(written, expected):
+        raise InputError("the written file has other rows than the release when it is read back", source=path)
+
+
+def _repeated(times: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the number of each row as often as it is written, in parts."""
+    ends = np.cumsum(times)
+    total = int(ends[-1]) if len(ends) else 0
+    for begin in range(0, total, _ROWS_AT_ONCE):
+        yield np.searchsorted(ends, np.arange(begin, min(begin + _ROWS_AT_ONCE, total)), side="right")
 
 
 def text_of(lines: Any) -> bytes:

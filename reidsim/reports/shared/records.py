@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, islice, product
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
@@ -29,7 +28,7 @@ from reidsim.populations.population import distinct_rows, row_keys
 from reidsim.populations.population import numbered as numbered_values
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.sources import StoredRun
-from reidsim.reports.shared.parts import DECIDED, UNORDERED, Content, PolicyRows, cells_of, require_number
+from reidsim.reports.shared.parts import DECIDED, UNORDERED, PolicyRows, require_number, row_order
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns, key_columns, refuse_keys
 from reidsim.scenarios.registry import scenario_kind
@@ -460,8 +459,8 @@ class SharedRecords:
     policy : str
         Name of the policy.
     table : DataFrame
-        Text, one row per released record of `source`, with the columns of the source file in their order. Rows are in
-        the order of the source file. With counterfeit records, rows are sorted, so that their position reveals nothing.
+        Text, one row per released record of `source`, with the columns of the source file in their order. Rows are
+        sorted, so that their position reveals nothing.
     quasi_identifiers : dict of str to str
         Attribute name of each quasi-identifier column, by column of `table`.
     forms : ChosenForms
@@ -478,9 +477,6 @@ class SharedRecords:
         User options for kept columns.
     warnings : tuple of str
         Problems to review before the release.
-    write : callable, optional
-        Writes the rows in parts, given the path of the file and a folder for the parts, and yields the paths of the
-        parts; None if the rows are only counted.
     """
 
     policy: str
@@ -493,7 +489,6 @@ class SharedRecords:
     declared: dict[str, str]
     kept: Kept
     warnings: tuple[str, ...]
-    write: Callable[[Path, Path], Iterator[Path]] | None = None
 
     @property
     def times(self) -> NDArray[np.int64]:
@@ -812,22 +807,9 @@ def shared_records(
     # Workers of a cluster have other working folders.
     of_run, n_records = run.folder.absolute() / "records.parquet", run.record_keys.rows_by_value("policy")[chosen]
     rows = PolicyRows(path, read, needed, of_run, chosen, attributes, n_records, numbers=sensitive is not None)
-    frame, outcomes, times, distinct = rows.counted(over_files)
+    frame, outcomes, times = rows.counted(over_files)
     source = SourceRecords(run, kind, scenario, columns, path, frame, times)
-    shared = _released(source, chosen, kept, forms_of(outcomes, kind, scenario, attributes))
-    return replace(shared, write=partial(_write, shared, rows, distinct, over_files))
-
-
-def _write(
-    shared: SharedRecords, rows: PolicyRows, known: pa.RecordBatch, over_files: OverFiles, path: Path, folder: Path
-) -> Iterator[Path]:
-    """Yield the files in a folder with the rows of the released file `path`; see `PolicyRows.written`."""
-    cells, delimiter = cells_of(shared.table), shared.source.columns.delimiter
-    place = np.full(known.num_rows, -1, np.min_scalar_type(-known.num_rows - 1))
-    place[shared.own[shared.is_real]] = np.flatnonzero(shared.is_real)
-    # Sorted rows are not in the order of the records.
-    content = Content(path, cells, delimiter, known if shared.sensitive is None else None, place)
-    return rows.written(content, folder, over_files)
+    return _released(source, chosen, kept, forms_of(outcomes, kind, scenario, attributes))
 
 
 def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_KEPT) -> SharedRecords:
@@ -881,12 +863,13 @@ def _released(source: SourceRecords, policy: str, kept: Kept, forms: ChosenForms
         others = [name for name in kept.names if name != sensitive.name]
         like, value_of = _counterfeits(source, policy, sensitive.name, others)
         added = table.iloc[like].assign(**{sensitive.name: frame[sensitive.name].to_numpy()[value_of]})
-        table, own = pd.concat([table.iloc[own], added], ignore_index=True), np.append(own, np.full(len(added), -1))
-        # Texts are sorted, not the categories of a hierarchy.
-        table = table.astype("str").sort_values(list(table.columns), kind="stable")
-        own = own[table.index.to_numpy()]
+        table, own = pd.concat([table.iloc[own], added]), np.append(own, np.full(len(added), -1))
     else:
         table = table.iloc[own]
+    # Files are often in the order of a quasi-identifier, or of the records' numbers. In this order, the exact values of
+    # neighbours would disclose generalized ones, and two releases could be linked row by row.
+    order = row_order(table)
+    table, own = table.iloc[order], own[order]
     # Without a header, attribute names are more informative than column numbers.
     names = {name: attribute_of.get(name, name) if not columns.header else name for name in chosen}
     table = table.rename(columns=names).reset_index(drop=True)
