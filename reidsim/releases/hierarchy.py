@@ -91,7 +91,8 @@ class Hierarchy:
     Raises
     ------
     InputError
-        If a level splits a group of the level below it, or a costless level is not between 1 and the last level.
+        If a level splits a group of the level below it, a label stands for entirely different values at another level,
+        or a costless level is not between 1 and the last level.
 
     See Also
     --------
@@ -125,9 +126,27 @@ class Hierarchy:
                 expected = "groups that only merge from one level to the next"
                 where = f"{hierarchy}, level {level}"
                 raise InputError("hierarchy is not nested", where=where, found=found, expected=expected)
+        self._refuse_borrowed_labels(hierarchy)
         where, expected = f"{hierarchy}, costless levels", f"a level from 1 to {self.n_levels - 1}"
         levels = self.costless_levels
         refuse_first(*((not 0 < lev < self.n_levels, "no such level", where, lev, expected) for lev in levels))
+
+    def _refuse_borrowed_labels(self, hierarchy: str) -> None:
+        """Check that groups with one label at several levels have values in common.
+
+        Readers of a released file see labels without their levels. `hierarchy` begins the message.
+        """
+        # Level of each label, and the first value of its group.
+        seen: dict[str, tuple[int, int]] = {}
+        for level, (labels, groups) in enumerate(zip(self.labels, self.groups, strict=True)):
+            _, first = np.unique(groups, return_index=True)
+            for group, (label, value) in enumerate(zip(labels, first.tolist(), strict=True)):
+                lower, other = seen.setdefault(label, (level, value))
+                if groups[other] != group and label != SUPPRESSED:
+                    names, where = self.attribute.categories, f"{hierarchy}, level {level}"
+                    found = f"{label!r} for {names[value]!r}, and at level {lower} for {names[other]!r}"
+                    expected = "a label that is not used for other values"
+                    raise InputError("one label for different groups", where=where, found=found, expected=expected)
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.attribute.name!r}, {len(self.labels)} levels)"

@@ -56,7 +56,7 @@ def test_exactly_the_levels_that_split_something_are_rejected(data):
     below, above = data.draw(groups), data.draw(groups)
     attribute = Attribute("x", tuple(f"v{value}" for value in range(size)))
     split = [(a, b) for a, b in itertools.combinations(range(size), 2) if below[a] == below[b] and above[a] != above[b]]
-    levels = [list(map(str, below)), list(map(str, above))]
+    levels = [[f"below {group}" for group in below], [f"above {group}" for group in above]]
     if not split:
         assert Hierarchy.from_labels(attribute, levels).n_levels == 3
         return
@@ -65,6 +65,17 @@ def test_exactly_the_levels_that_split_something_are_rejected(data):
     message = str(caught.value)
     named = {value for value in range(size) if f"'v{value}'" in message}
     assert tuple(sorted(named)) in split
+
+
+def test_a_label_of_other_values_is_refused():
+    """Without its level, a reader could not tell for which values it stands."""
+    with pytest.raises(InputError, match=r"'x', level 1: one label.*; found \"'b' for 'a', and at level 0 for 'b'\""):
+        Hierarchy.from_labels(Attribute("x", ("a", "b", "c")), [["b", "c", "c"]])
+    nested = [["other", "b", "other"], ["*", "other", "*"]]
+    with pytest.raises(InputError, match="level 2: one label for different groups"):
+        Hierarchy.from_labels(Attribute("x", ("other", "b", "c")), nested)
+    # A group may keep the name of one of its values, and a star stands for any value.
+    Hierarchy.from_labels(Attribute("x", ("other", "b", "c")), [["other", "*", "other"], ["other"] * 3, ["*"] * 3])
 
 
 @pytest.mark.parametrize("level", [0, 2, -1])
@@ -162,7 +173,7 @@ def test_impossible_edits_are_refused(edit, problem):
 
 def test_bands_that_split_a_narrower_band_are_refused():
     ages = Attribute("age", tuple(map(str, range(40))))
-    fives = Hierarchy.from_labels(ages, [[str(age // 5) for age in range(40)], ["*"] * 40])
+    fives = Hierarchy.from_labels(ages, [[f"{age // 5} x 5" for age in range(40)], ["*"] * 40])
     assert fives.cut(2, [10, 20]).labels[2] == ("<10", "10-19", "20+")
     with pytest.raises(InputError, match="not nested"):
         fives.cut(2, [18])

@@ -14,7 +14,7 @@ from reidsim.releases.protection import counterfeits_of, forms_of_groups, m_inva
 
 AGES = tuple(str(age) for age in range(8))
 LATTICE_LEVELS = (
-    Hierarchy.from_labels(Attribute("age", AGES), [[str(a // 2) for a in range(8)], ["*"] * 8]),
+    Hierarchy.from_labels(Attribute("age", AGES), [[f"{a // 2} x 2" for a in range(8)], ["*"] * 8]),
     Hierarchy.from_labels(Attribute("sex", ("F", "M")), [["*"] * 2]),
 )
 
