@@ -130,8 +130,8 @@ def test_a_scenario_of_tables_in_memory_is_shared_and_reported(patients):
     assert set(result.share("own")["age"]) == {"*"}
     shared = result.share("no-attack", keep=["sex"], unknown_to_outsiders=["sex"], accept_risk=True)
     of_policy = result.records[result.records["policy"] == "no-attack"]
-    assert shared["sex"].tolist() == patients["sex"].tolist()
-    assert shared["ward"].tolist() == of_policy["ward"].tolist()
+    released = of_policy[["age", "ward"]].astype(str).assign(sex=patients["sex"].to_numpy())
+    assert sorted(shared[["age", "ward", "sex"]].itertuples(index=False)) == sorted(released.itertuples(index=False))
     assert shared.attrs["sidecar"]["audit"]["rows_that_do_not_fit_their_record"] == 0
     assert set(shared["ward"]) <= {"a", "b", "c", "ab", "*"}
     assert result.report().html.startswith("<!DOCTYPE html>")
