@@ -240,6 +240,8 @@ class ReleaseAudit:
         Number of people with equal rows whom each person represents; 0 for people who do not take part in the release.
     people_of_row : ndarray of int64, shape (n_shared,)
         Group size of each shared row: number of people in the release whose true values fit the row.
+    possible_people_of_row : ndarray of int64, shape (n_shared,)
+        As `people_of_row`, without people to whom the row cannot belong if every row belongs to another record.
     misfits : int
         Number of shared rows that do not fit the true values of their own record.
     class_sizes : ndarray of int64, shape (n_classes,)
@@ -253,6 +255,7 @@ class ReleaseAudit:
     is_shared: NDArray[np.bool_]
     represented: Counts
     people_of_row: Counts
+    possible_people_of_row: Counts
     misfits: int
     class_sizes: Counts
 
@@ -360,11 +363,29 @@ class TrueRecords:
         rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
         rows = row_sets(form, owner, represented)
         np.minimum.at(rows_of_person, person[counts], people_in(fits, rows)[cell[counts]])
-        people_of_row = people_in(fits.T.tocsr(), row_sets(cell, person, represented))[form]
+        people = row_sets(cell, person, represented)
+        people_of_row = people_in(fits.T.tocsr(), people)[form]
         times = np.ones(len(own), np.int64) if times is None else times
         misfits = int(times.sum()) - int((fits[cell[own], form] * times).sum())
         sizes = added_up(rows.people[rows.owner], rows.cells, fits.shape[1])
-        return ReleaseAudit(cell, form, fits, rows_of_person, shared_person, represented, people_of_row, misfits, sizes)
+        possible_people = people_of_row
+        if not misfits:
+            withheld = represented[person] > 0
+            withheld[own] = False
+            possible = possible_pairs(fits, cell[own], form, np.unique(cell[withheld]))
+            possible_people = people_in(possible.T.tocsr(), people)[form]
+        return ReleaseAudit(
+            cell,
+            form,
+            fits,
+            rows_of_person,
+            shared_person,
+            represented,
+            people_of_row,
+            possible_people,
+            misfits,
+            sizes,
+        )
 
     def _match(self, released: pd.DataFrame) -> tuple[Positions, scipy.sparse.csr_array]:
         """Return the form of each released row, and whether the values of each cell fit each form."""
@@ -423,6 +444,41 @@ def fitting_forms(
         pairs.append(np.stack([found, own[place_of_cell[found]]]))
     places = np.concatenate(pairs, axis=1)
     return scipy.sparse.csr_array((np.ones(places.shape[1], dtype=np.bool_), tuple(places)), shape=shape)
+
+
+def possible_pairs(
+    fits: scipy.sparse.csr_array, cell: Positions, form: Positions, withheld: Positions
+) -> scipy.sparse.csr_array:
+    """Return which pairs of a cell and a form occur in an assignment of every row to another record that it fits.
+
+    A pair occurs if and only if an alternating path leads from the cell back to the form, that is, if both are in a
+    strongly connected component of the graph with an edge from each form to the cells that fit it, and from each cell
+    to the forms of its records (Gionis, Mazza and Tassa 2008 discuss releases that this protects). A record that is
+    withheld counts as a row that fits everybody.
+
+    Parameters
+    ----------
+    fits : csr_array of bool, shape (n_cells, n_forms)
+        Whether the values of each cell fit each form. Every row must fit its own record.
+    cell, form : ndarray of int, shape (n_shared,)
+        Cell of the record of each shared row, and form of the row.
+    withheld : ndarray of int
+        Cells of records that are not shared.
+
+    Returns
+    -------
+    csr_array of bool, shape (n_cells, n_forms)
+    """
+    n_cells, n_forms = fits.shape
+    pairs, anybody = fits.tocoo(), n_cells + n_forms
+    everybody = np.arange(n_cells) if len(withheld) else withheld
+    tail = [n_cells + pairs.col, cell, withheld, np.full(len(everybody), anybody)]
+    head = [pairs.row, n_cells + form, np.full(len(withheld), anybody), everybody]
+    edges = np.concatenate(tail), np.concatenate(head)
+    graph = scipy.sparse.csr_array((np.ones(len(edges[0]), np.int8), edges), shape=(anybody + 1, anybody + 1))
+    component = scipy.sparse.csgraph.connected_components(graph, connection="strong")[1]
+    both = component[pairs.row] == component[n_cells + pairs.col]
+    return scipy.sparse.csr_array((pairs.data[both], (pairs.row[both], pairs.col[both])), shape=fits.shape)
 
 
 def row_sets(group: NDArray[np.intp], person: Counts, represented: Counts) -> RowSets:

@@ -15,6 +15,7 @@ import io
 import itertools
 import os
 import re
+import unicodedata
 import warnings
 import zlib
 from collections import Counter
@@ -1030,6 +1031,24 @@ def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.In
     place = np.zeros(len(texts), np.min_scalar_type(-len(distinct) - 1))
     place[order] = number
     return place[codes], pd.Index(distinct, dtype="str")
+
+
+def spelled_plainly(text: str) -> str:
+    """Return a text without upper case, repeated blanks, invisible characters and compatibility forms of letters."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join("".join(letter for letter in plain if unicodedata.category(letter) != "Cf").split())
+
+
+def refuse_other_spelling(found: Iterable[str], lacking: Iterable[str]) -> None:
+    """Check that no column of a file has the name of a lacking column in another spelling.
+
+    Raises an `InputError` otherwise.
+    """
+    missing = {spelled_plainly(name): name for name in lacking}
+    wrong = next((name for name in found if spelled_plainly(name) in missing), None)
+    if wrong is not None:
+        problem, expected = "column with another spelling", repr(missing[spelled_plainly(wrong)])
+        raise InputError(problem, where="header", found=wrong, expected=expected)
 
 
 def detect_encoding(path: Path) -> str:

@@ -19,9 +19,16 @@ from pydantic import Field
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from reidsim.core.errors import listed, refuse_first, refuse_rows
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows
 from reidsim.core.numerics import random_stream, wilson_interval
-from reidsim.core.tables import as_file, coded, read_coded_table, require_columns, sniff_delimiter
+from reidsim.core.tables import (
+    as_file,
+    coded,
+    read_coded_table,
+    refuse_other_spelling,
+    require_columns,
+    sniff_delimiter,
+)
 from reidsim.core.validation import Section, validated
 from reidsim.core.wording import counted
 from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_of, versions
@@ -323,6 +330,8 @@ def _read(
     )
     columns, labels, values, warnings = list[LinkedColumn](), [], [], list[str]()
     unused = [column for column in names if column in shared and column not in register and column not in keys]
+    with locating(files["register"]):
+        refuse_other_spelling(register.columns, unused)
     if unused:
         warnings.append(f"columns of the file that the register lacks are not compared: {listed(unused)}")
     for column in places:
@@ -337,6 +346,9 @@ def _read(
         linked, value_of_known, unread = _column(
             column, hierarchy, spelling.get(column, str), list(texts), list(known), np.bincount(value)
         )
+        if unread and linked.covers.all():
+            problem, expected = "no value of the register fits", f"values such as {listed(list(known)[:3])}"
+            raise InputError(problem, source=files["file"], where=column, found=listed(unread), expected=expected)
         if unread:
             problem = f"cells of column {column!r} that fit no value stand for the values of most similar spelling"
             warnings.append(f"{problem}, or for any value: {listed(unread)}")

@@ -705,6 +705,9 @@ class Scenario(BaseScenario[Any]):
         others = nullcontext() if control is None else as_file(control, "score: argument 'control'", "control")
         given = {"key": key, "sensitive": sensitive, "synthetic": synthetic}
         options = validated(ScoreOptions, given, "score").model_dump()
+        is_sorted = key is None and not synthetic and "sidecar" in getattr(data, "attrs", {})
+        problem, expected = "the rows of a table from share are sorted", "a kept identifier of records"
+        refuse_first((is_sorted, problem, "argument 'key'", "no key", expected), source="score")
         with as_file(data, "score: argument 'data'") as file, others as people:
             return score_loaded(self, file, control=people, progress=progress, **options)
 

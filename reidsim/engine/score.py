@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from reidsim.core.errors import refuse_first
 from reidsim.core.numerics import random_stream
 from reidsim.core.validation import Section
 from reidsim.core.wording import Measure, measures_among
@@ -132,9 +133,12 @@ def score_loaded(
     ------
     InputError
         If the scenario is of another kind or has no policies, a file that it names cannot be used, or a row or cell of
-        the released file cannot be read.
+        the released file cannot be read; or without `key`, if the file has a sidecar of `share`.
     """
     path = Path(file)
+    is_sorted = key is None and not synthetic and path.with_name(f"{path.name}.json").exists()
+    problem, expected = "the rows of a file that share wrote are sorted", "--key COLUMN, a kept identifier of records"
+    refuse_first((is_sorted, problem, None, f"no key, and {path.name}.json", expected), source=path)
     kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
     study = kind.study_of(loaded)

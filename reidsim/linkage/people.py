@@ -471,7 +471,7 @@ class SensitiveAttribute:
         Group of each value at each level of its hierarchy below the root. One level, the values themselves, means that
         all values are equally far apart.
     alike : sequence of str
-        Values that differ from another value only in upper case.
+        Values that differ from another value only in spelling; see `reidsim.core.tables.spelled_plainly`.
     """
 
     name: str

@@ -1,10 +1,13 @@
 """The audit of a release, against counting every pair of rows; running time."""
 
+import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tiers import cases
 
 from reidsim.audit.release import TrueRecords, diversity
@@ -116,6 +119,25 @@ def test_counts_are_those_of_every_pair(seeds):
         assert sorted(found.class_sizes.tolist()) == sizes, seed
         assert found.misfits == misfits == 0
         assert found.risk_of_row == (1 / min(people_of_row) if people_of_row else 0)
+
+
+@given(st.data())
+def test_possible_people_are_those_of_some_assignment_of_all_rows(data):
+    """Every assignment of the rows to different records is tried."""
+    n = data.draw(st.integers(2, 6))
+    truth = pd.DataFrame({"a": data.draw(st.lists(st.sampled_from("xyz"), min_size=n, max_size=n)), "b": "1"})
+    own = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    cells = [data.draw(st.sampled_from([value, "*", *(f"{{{value}, {other}}}" for other in "xyz")]))
+             for value in truth["a"].iloc[own]]  # fmt: skip
+    found = TrueRecords(truth).audit(pd.DataFrame({"a": cells, "b": "1"}, dtype="str"), own)
+    fits = [[cell == "*" or value in cell for value in truth["a"]] for cell in cells]
+    possible = [set() for _ in cells]
+    for records in itertools.permutations(range(n), len(cells)):
+        if all(fits[row][record] for row, record in enumerate(records)):
+            for row, record in enumerate(records):
+                possible[row].add(record)
+    assert found.possible_people_of_row.tolist() == list(map(len, possible))
+    assert found.people_of_row.tolist() == [sum(row) for row in fits]
 
 
 def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):

@@ -348,9 +348,11 @@ def test_run_compares_every_policy_and_saves_the_table(clinic):
 
 def test_score_of_a_shared_file_has_the_statistics_of_its_policy(clinic):
     result = reidsim.run("clinic.toml")
-    keep = ["ill", "pay"]
-    reidsim.share(result, "basic", path="basic.csv", keep=keep, unknown_to_outsiders=keep, accept_risk=True)
-    scored = reidsim.score("basic.csv", "clinic.toml")
+    keep = {"keep": ["ill", "pay"], "keep_identifier": ["pid"], "unknown_to_outsiders": ["ill", "pay", "pid"]}
+    shared = reidsim.share(result, "basic", path="basic.csv", accept_risk=True, **keep)
+    with pytest.raises(reidsim.InputError, match="the rows of a table from share are sorted"):
+        reidsim.score(shared, "clinic.toml")
+    scored = reidsim.score("basic.csv", "clinic.toml", key="pid")
     columns = [column for column in scored.summary if column in MEASURES]
     assert columns == MEASURES
     own, policy = scored.summary.loc["basic.csv", columns], scored.summary.loc["basic", columns]

@@ -230,6 +230,15 @@ def test_columns_that_the_register_lacks_are_named():
     assert found.warnings == ("columns of the file that the register lacks are not compared: zip, lab",)
 
 
+def test_columns_that_cannot_be_compared_are_no_protection():
+    people = pd.DataFrame({"age": [30, 31, 52], "sex": ["F", "M", "F"]})
+    with pytest.raises(reidsim.InputError, match=r"column with another spelling; found 'Age'; expected 'age'"):
+        reidsim.attack(people, people.rename(columns={"age": "Age"}), gain=3, cost=1)
+    words = people.assign(sex=people["sex"].map({"F": "female", "M": "male"}))
+    with pytest.raises(reidsim.InputError, match=r"sex: no value of the register fits; found 'F, M'; .* female, male"):
+        reidsim.attack(people, words, gain=3, cost=1)
+
+
 WRONG = [
     (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
     (["--scenario", "xia2021"], "gain: amount missing; expected an amount, or a scenario with economics"),

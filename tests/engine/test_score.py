@@ -119,9 +119,13 @@ def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk, directio
         intensity = result.summary["generalization_intensity"]
         assert intensity[path.name] <= intensity[policy] + 1e-12
         assert rows * (~result.records["shared"]).sum() == shared.withheld
+        with pytest.raises(InputError, match=r"\.csv: the rows of a file that share wrote are sorted; .* --key COLUMN"):
+            score_loaded(loaded, path)
         if policy == "no-protection":
-            in_order = score_loaded(loaded, path).summary
-            pd.testing.assert_frame_equal(in_order, result.summary, check_exact=True)
+            in_order = pd.read_csv(path, dtype=str).set_index("pid").loc[pd.read_csv("people.csv")["pid"]]
+            in_order.reset_index().to_csv("in-order.csv", index=False)
+            summary = score_loaded(loaded, Path("in-order.csv")).summary.rename(index={"in-order.csv": path.name})
+            pd.testing.assert_frame_equal(summary, result.summary, check_exact=True)
     assert withheld > 0 or (unit, risk, direction) != ("table", "prosecutor", "record")
 
 
@@ -237,8 +241,14 @@ def test_a_column_that_the_file_lacks_is_suppressed(town):
     frame.assign(town="*").to_csv("stars.csv", index=False)
     lacking, stars = (score_loaded(loaded, Path(name)) for name in ("lacking.csv", "stars.csv"))
     pd.testing.assert_frame_equal(lacking.records, stars.records)
-    assert lacking.warnings == ("the file has no column for town: the attribute counts as suppressed in every row",)
-    assert stars.warnings == ()
+    others = "not scored, as if no adversary knew them: pid; in these columns, 50 of 50 rows have values of their own"
+    suppressed = "the file has no column for town: the attribute counts as suppressed in every row"
+    assert lacking.warnings == (suppressed, others)
+    assert stars.warnings == (others,)
+    assert score_loaded(loaded, Path("stars.csv"), key="pid").warnings == ()
+    frame.rename(columns={"town": "Town "}).to_csv("spelling.csv", index=False)
+    with pytest.raises(InputError, match=r"spelling.csv: header: column with another spelling; found 'Town"):
+        score_loaded(loaded, Path("spelling.csv"))
 
 
 def spoil(column, row, value):
@@ -314,4 +324,6 @@ def test_a_file_with_values_as_the_original_file_writes_them_is_read():
     }
     loaded = reidsim.Scenario.load(content)
     assert_unprotected(loaded.score(original), "data.csv")
-    assert_unprotected(loaded.score(loaded.run().share("no-protection", accept_risk=True)), "data.csv")
+    shared = loaded.run().share("no-protection", accept_risk=True)
+    # Sorted by date, the rows are in the order of the records.
+    assert_unprotected(loaded.score(pd.DataFrame(shared.to_dict("list"))), "data.csv")

@@ -23,7 +23,7 @@ from reidsim.core.errors import InputError, listed, locating, refuse_first, refu
 from reidsim.core.files import bundled_folder, free_memory, require_memory
 from reidsim.core.numerics import random_stream
 from reidsim.core.rows import looked_up, occurrences
-from reidsim.core.tables import numbers, read_table, require_columns, sniff_delimiter
+from reidsim.core.tables import numbers, read_table, refuse_other_spelling, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
 from reidsim.games.composite import PeopleLattice
 from reidsim.games.full_domain.class_table import require_part_of
@@ -655,6 +655,7 @@ def play_released(
     expected = f"some of {listed(given.values())}"
     with locating(path):
         refuse_first((not columns, "the file has no quasi-identifier", None, listed(frame.columns), expected))
+        refuse_other_spelling(frame.columns, [given[name] for name in given if name not in columns])
         record = None if synthetic else _records_of(study, frame, key, path)
         found = _read_columns(study, labels, record, columns)
         played = None if record is None else ReleasedFile(study, record, found).play()
@@ -670,8 +671,14 @@ def play_released(
         compared = _utility_of_file(study, study.data_utility, frame, record)
         statistics, measures = by_policy({path.name: compared}), measures_of(compared)
     note = "the attribute counts as suppressed in every row"
-    notes = tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
-    return PlayedFile(played, claims, statistics, measures, notes + about_control)
+    notes = [f"the file has no column for {name}: {note}" for name in given if name not in columns]
+    scored = {*columns.values(), *sensitive, *key_columns(study.scenario.publisher.sensitive), key}
+    others = [name for name in frame if name not in scored]
+    if others and not synthetic:
+        unlike = int((~frame.duplicated(others, keep=False)).sum())
+        problem = f"not scored, as if no adversary knew them: {listed(others)}"
+        notes.append(f"{problem}; in these columns, {unlike:,} of {len(frame):,} rows have values of their own")
+    return PlayedFile(played, claims, statistics, measures, (*notes, *about_control))
 
 
 def _read_columns(

@@ -333,15 +333,15 @@ class TablesKind(Kind):
     def warnings(self, study: TablesStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield texts that warn of the records' data and of each policy's choice.
 
-        They concern sensitive values that differ only in upper case, records without a match in the population,
+        They concern spellings of sensitive values, records without a match in the population,
         unreliable risks of sample uniques, withheld records, choices without proof, and exposure to adversaries who
         look people up. `draw` has no effect.
         """
         sampled, population, unit = study.sampled, study.population, counted_units(study.loaded.content)
         for each in () if study.sensitive is None else study.sensitive.columns:
             if each.alike:
-                spelt = f"differ only in upper case and count as different: {listed(each.alike)}"
-                yield f"sensitive column {each.name!r}: values {spelt}"
+                counted_as = "different values" if len(each.levels) > 1 else "one value"
+                yield f"sensitive column {each.name!r}: similar spellings count as {counted_as}: {listed(each.alike)}"
         if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
             # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
             sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1

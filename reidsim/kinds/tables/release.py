@@ -27,6 +27,7 @@ from reidsim.core.tables import (
     read_distinct_rows,
     read_table,
     require_columns,
+    spelled_plainly,
 )
 from reidsim.kinds.tables.schema import (
     AttributeSection,
@@ -380,9 +381,10 @@ def sensitive_attributes(
     require_columns(frame, list(names), Path(source))
     for name in names:
         text = frame[name].astype("str").str.strip()
-        numbers, values = pd.factorize(text, sort=True)
-        codes: NDArray[np.signedinteger[Any]] = numbers
-        alike, groups = values[pd.Series(values).str.casefold().duplicated(keep=False)], None
+        number, values = pd.factorize(text, sort=True)
+        value, spellings = pd.factorize(pd.Series(values, dtype="str").map(spelled_plainly), sort=True)
+        alike, groups = values[np.bincount(value, minlength=len(spellings))[value] > 1], None
+        codes: NDArray[np.signedinteger[Any]] = value[number]
         section = publisher.sensitive_hierarchies.get(name)
         if section is not None:
             rows = rows_of(name, section) if isinstance(section, Table) else None

@@ -213,10 +213,21 @@ class Release:
     def keeps_promise(self) -> bool:
         """Whether the released rows confirm the risk that the game computes.
 
-        No person may be easier to find than the game computes, and each row must match its source record. Where the
-        game's risk cannot be compared with the rows, only the second condition counts.
+        No person may be easier to find than the game computes, no assignment of all rows to people may exclude people
+        who match, and each row must match its source record. Where the game's risk cannot be compared with the rows,
+        only the last condition counts.
         """
-        return not (self.audit["people_more_exposed_than_promised"] or self.audit["rows_that_do_not_fit_their_record"])
+        return not (
+            self.audit["people_more_exposed_than_promised"]
+            or self.audit["rows_that_do_not_fit_their_record"]
+            or self.excludes_people
+        )
+
+    @property
+    def excludes_people(self) -> bool:
+        """Whether an assignment of all rows to people leaves fewer people for a row than match any row."""
+        possible = self.audit["fewest_possible_people_of_a_row"]
+        return possible is not None and possible < self.audit["fewest_people_of_a_row"]
 
     @property
     def unconsidered(self) -> list[str]:
@@ -378,15 +389,17 @@ def _sensitive_facts(shared: SharedRecords, classes: NDArray[np.int64]) -> dict[
 def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
     """Return an audit as plain data; see `DEFINITION` for the counts.
 
-    Minima are None if there is no row. ``people_more_exposed_than_promised`` is the number of people with a higher risk
-    in the file than in the game. It is None if the game assumes that the adversary does not know who is in the file, or
-    not all quasi-identifiers, because the game then promises less than the file can be tested for; if inference of a
-    sensitive value counts as success; and for perturbed values. A perturbed row fits its record if it has the labels of
-    the run; ``perturbed_rows`` is the number of rows that exclude the true values.
+    Minima are None if there is no row. ``fewest_possible_people_of_a_row`` does not count people to whom a row cannot
+    belong because every row belongs to another record. ``people_more_exposed_than_promised`` is the number of people
+    with a higher risk in the file than in the game. Both are None if the game assumes that the adversary does not know
+    who is in the file, or not all quasi-identifiers, because the game then promises less than the file can be tested
+    for; if inference of a sensitive value counts as success; and for perturbed values. A perturbed row fits its record
+    if it has the labels of the run; ``perturbed_rows`` is the number of rows that exclude the true values.
     """
     shown, shown_people = audit.rows_of_person[audit.is_shared], audit.represented[audit.is_shared]
-    exposed = None
+    exposed = possible = None
     if shared.source.columns.counts_release and shared.source.columns.identifies and not shared.is_perturbed:
+        possible = int(audit.possible_people_of_row.min()) if len(audit.people_of_row) else None
         promised = np.zeros(len(audit.represented))
         np.maximum.at(promised, shared.source.persons, shared.forms.success)
         exposed = audit.easier_than(promised)
@@ -402,6 +415,8 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
         "people_by_fitting_rows": dict(zip(map(str, numbers.tolist()), people.tolist(), strict=True)),
         "people_who_fit_one_alone": int(shown_people[shown == 1].sum()),
         "people_more_exposed_than_promised": exposed,
+        "fewest_possible_people_of_a_row": possible,
+        "rows_of_one_possible_person": int(shared.times[shared.is_real] @ (audit.possible_people_of_row == 1)),
         "smallest_class": int(audit.class_sizes.min()) if len(audit.class_sizes) else None,
         "rows_that_do_not_fit_their_record": audit.misfits,
     }
