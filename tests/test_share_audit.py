@@ -109,9 +109,11 @@ def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, p
     assert np.allclose(np.sort(success), np.sort(1 / people_of_row))
     exposed = int((1 / rows_of_person > success * (1 + 1e-9)).sum())
     assert audit["people_more_exposed_than_promised"] == exposed
-    assert [f"{exposed:,} of {N} people are easier to find" in warning for warning in warnings] == (
-        [True] if exposed else []
-    )
+    easier = [warning for warning in warnings if f"{exposed:,} of {N} people are easier to find" in warning]
+    assert len(easier) == (exposed > 0)
+    excluding = [warning for warning in warnings if "can exclude people" in warning]
+    assert bool(excluding) == (audit["fewest_possible_people_of_a_row"] < people_of_row.min())
+    assert len(warnings) == len(easier) + len(excluding)
     assert exposed > 0 or policy == "no-protection"
     assert (sidecar["risk"]["record"], sidecar["risk"]["person"]) == (1 / people_of_row.min(), 1 / rows_of_person.min())
     classes = written.groupby(["age", "town", "sex"])["income"]

@@ -327,12 +327,13 @@ def _table(
         Whether values without labels are grouped.
     """
     values = natural_categories(pd.Series(list(column.rows), dtype="str"))
-    groups = {label for labels in between.values() for label in labels}
-    name = {value: value for value in values if value not in between}
-    for value in name:
-        # A value equal to a group label would join the group at one level and leave it at the next.
-        while name[value] in groups:
-            name[value] += " alone"
+    of_group: dict[str, list[str]] = {}
+    for labels in between.values():
+        for level, label in enumerate(labels):
+            of_group.setdefault(label, [label] * level + [*labels[level:]])
+    # A value that is written like a group, such as an age of 10-19, belongs to it.
+    between = {value: of_group[value] for value in values if value in of_group} | dict(between)
+    groups, name = set(of_group), {value: value for value in values if value not in between}
     unlike = tuple(value for value in name if pools and value not in MISSING_MARKS)
     comment += ", suppressed"
     if len(unlike) > 1:
@@ -510,7 +511,8 @@ def choose(
         problem, expected = "no column looks like a quasi-identifier", "a column such as age, sex or postal code"
         header = "the first row looks like values: add a row with the column names"
         hint = header if names_look_like_values(profiles) else "name columns with --quasi-identifier"
-        raise InputError(problem, found=listed(left_out), expected=expected, hint=hint)
+        found = listed(f"{name} ({reason})" if reason else name for name, reason in left_out.items())
+        raise InputError(problem, found=found, expected=expected, hint=hint)
     chosen = [profile.name for profile in taken]
     matches = {name: match for name, match in matches.items() if name in chosen}
     problem = "not a quasi-identifier of the population"
