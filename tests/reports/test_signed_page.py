@@ -202,7 +202,7 @@ def test_a_changed_file_and_the_file_of_another_run_are_refused(tmp_path, capsys
         assert command("share", folder / "results", "-o", folder / "shared.csv", *options) == 0
     asked = ["report", one / "results", "--shared", other / "shared.csv", "-o", tmp_path / "report.html"]
     assert command(*asked) == 2
-    assert "another run" in capsys.readouterr().err
+    assert "the sidecar differs from the release of the run" in capsys.readouterr().err
     (one / "shared.csv").write_text((one / "shared.csv").read_text() + "20,F,101\n")
     with pytest.raises(InputError, match="changed since"):
         report_text(one / "results", shared_file=one / "shared.csv")

@@ -329,8 +329,8 @@ def _facts(name: str, digest: str, run: StoredRun, shared: records.SharedRecords
         "parameters": {key: run.content[key] for key in _PARAMETERS if key in run.content},
         **_outcomes(run, shared.policy),
         "classes": _classes(shared.table, list(quasi), shared.times),
-        "source": {"file": source.path.name, "sha256": run.manifest["release_file"]["sha256"]},
-        "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
+        # Without hashes of the records: recipients who know most values could use them to confirm the others.
+        "run": {key: run.manifest.get(key) for key in ("scenario_hash", "seed", "versions")},
         "written_by": f"reidsim {version('reidsim')}",
     }
     # JSON has no infinity or NaN, such as an unbounded gap: store null.
@@ -511,7 +511,7 @@ def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
     made = sidecar.get("run", {})
     return "singled_out" in sidecar.get("audit", {}) and all(
         made.get(key) is not None and made.get(key) == run.manifest.get(key)
-        for key in ("scenario_hash", "data_hash", "seed")
+        for key in ("scenario_hash", "seed")
     )
 
 
