@@ -510,8 +510,7 @@ def _found(run: StoredRun) -> Path | None:
 def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
     made = sidecar.get("run", {})
     return "singled_out" in sidecar.get("audit", {}) and all(
-        made.get(key) is not None and made.get(key) == run.manifest.get(key)
-        for key in ("scenario_hash", "seed")
+        made.get(key) is not None and made.get(key) == run.manifest.get(key) for key in ("scenario_hash", "seed")
     )
 
 
