@@ -609,13 +609,18 @@ def _date_reading(
         )
     if serial := sum(rows[value] for value, day in days.items() if day.way == "serial"):
         notes.append(f"{serial:,} of {total:,} dates are read as spreadsheet dates (days since 1899-12-30)")
+    of_births, today = hint is not None and hint.concept == "birth date", date.today().year
+    year = {value: int(day.calendar[:4]) for value, day in days.items() if not day.short_year}
+    if of_births and (unborn := sum(rows[value] for value in year if year[value] > today)):
+        notes.append(f"{unborn:,} of {total:,} dates lie after {today}")
     if short := sum(rows[value] for value, day in days.items() if day.short_year):
-        full = [int(day.calendar[:4]) for day in days.values() if not day.short_year]
-        latest = max(full) if len(full) >= _ENOUGH_DAYS else date.today().year
+        # One typing error, a birth in the future, must not move the years of all others.
+        full = [number for number in year.values() if number <= today or not of_births]
+        latest = max(full) if len(full) >= _ENOUGH_DAYS else today
         century = (latest if age_on is None else age_on.year) - 99
         notes.append(f"{short:,} of {total:,} dates have years of two digits, read as {century} to {century + 99}")
-    of_births = age_on if hint is not None and hint.concept == "birth date" else None
-    reading = DateReading(type="date", missing=missing, order=order, two_digit_years_from=century, age_on=of_births)
+    aged = age_on if of_births else None
+    reading = DateReading(type="date", missing=missing, order=order, two_digit_years_from=century, age_on=aged)
     certain = not orders["either"] or bool(orders[order]) > bool(orders[other])
     return FoundReading(reading, tuple(notes), certain, orders[None] < total)
 

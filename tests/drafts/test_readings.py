@@ -138,6 +138,16 @@ def test_dates_in_mixed_ways_are_one_calendar_value_and_doubts_are_counted():
     )
 
 
+def test_a_birth_in_the_future_does_not_move_the_years_of_others():
+    births = [f"{day:02}.03.{year}" for day, year in enumerate(range(1990, 2010), start=1)]
+    later, short = date.today().year + 5, ["13.04.12", "14.04.28"]
+    reading = found([*births, *short, f"05.05.{later}"], "dob")
+    assert reading.content["two_digit_years_from"] == 2009 - 99
+    assert reading.notes[0] == f"1 of 23 dates lie after {date.today().year}"
+    events = found([*births, *short, f"05.05.{later}"], "expiry")
+    assert events.content["two_digit_years_from"] == later - 99
+
+
 @pytest.mark.parametrize(
     ("values", "order", "certain", "evidence"),
     [

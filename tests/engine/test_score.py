@@ -251,6 +251,17 @@ def test_a_column_that_the_file_lacks_is_suppressed(town):
         score_loaded(loaded, Path("spelling.csv"))
 
 
+def test_another_way_of_counting_is_named(town):
+    """One cell that is no group of the hierarchy changes how rows are weighed by an adversary who looks people up."""
+    loaded = load(town, "table", "prosecutor", "both")
+    frame = pd.read_csv("people.csv", dtype=str)
+    frame["age"] = [f"[{age}, {int(age) + 3}]" for age in frame["age"]]
+    frame.to_csv("intervals.csv", index=False)
+    assert any("weighs rows by likelihood" in each for each in score_loaded(loaded, Path("intervals.csv")).warnings)
+    frame.assign(age="*").to_csv("stars.csv", index=False)
+    assert not any("weighs rows" in each for each in score_loaded(loaded, Path("stars.csv")).warnings)
+
+
 def spoil(column, row, value):
     def spoiled(frame):
         frame.loc[row - 1, column] = value

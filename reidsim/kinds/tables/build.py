@@ -658,7 +658,8 @@ def play_released(
         refuse_other_spelling(frame.columns, [given[name] for name in given if name not in columns])
         record = None if synthetic else _records_of(study, frame, key, path)
         found = _read_columns(study, labels, record, columns)
-        played = None if record is None else ReleasedFile(study, record, found).play()
+        file = None if record is None else ReleasedFile(study, record, found)
+        played = None if file is None else file.play()
     claims, about_control = pd.DataFrame(columns=CLAIMS), tuple[str, ...]()
     if control is not None:
         sensitive = sensitive or [name for name in key_columns(study.scenario.publisher.sensitive) if name in frame]
@@ -673,6 +674,11 @@ def play_released(
     note = "the attribute counts as suppressed in every row"
     notes = [f"the file has no column for {name}: {note}" for name in given if name not in columns]
     scored = {*columns.values(), *sensitive, *key_columns(study.scenario.publisher.sensitive), key}
+    if file is not None and study.scenario.looks_up and not file.is_of_hierarchies.all():
+        notes.append(
+            "cells are no groups of the hierarchies: here an adversary who looks people up weighs rows by likelihood, "
+            "but counts them in the policies' releases, where the risk can be lower for the same protection"
+        )
     others = [name for name in frame if name not in scored]
     if others and not synthetic:
         unlike = int((~frame.duplicated(others, keep=False)).sum())
