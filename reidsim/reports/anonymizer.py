@@ -36,6 +36,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array).
 
     The columns of the result are the quasi-identifiers, as text, and the columns in `keep`. Other columns are omitted.
+    The order of rows can disclose values: to hand over a file, use `share` or `apply`, which sort the rows.
 
     Parameters
     ----------

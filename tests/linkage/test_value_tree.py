@@ -56,9 +56,9 @@ def test_what_is_no_tree_is_refused(groups, problem):
 
 
 def test_two_groups_of_one_name_are_refused():
-    attribute = Attribute("age", ("1", "2"))
+    attribute = Attribute("age", ("1", "2", "3"))
     with pytest.raises(InputError, match="two values or groups have the same name; found '2'"):
-        ValueTree.from_hierarchy(Hierarchy.from_labels(attribute, [["2", "x"], ["*", "*"]]))
+        ValueTree.from_hierarchy(Hierarchy.from_labels(attribute, [["2", "2", "x"], ["*", "*", "*"]]))
 
 
 def test_a_value_that_is_not_covered_is_named_with_its_row():
