@@ -233,6 +233,11 @@ def _attacked(
     sides, of_row, of_person, warnings = _read(shared, register, files, loaded, {key, person})
     people, names = _numbered(register, key)
     units, _ = _numbered(shared, person)
+    if "truth" in files:
+        file, truth = files["file"].resolve(), files["truth"].resolve()
+        is_sorted = file != truth and "record" not in tables["truth"] and file.with_name(f"{file.name}.json").exists()
+        problem, expected = "the rows of a file that share wrote are sorted", "this file with a kept identifier"
+        refuse_first((is_sorted, problem, "--truth", str(files["truth"]), expected), source=files["file"])
     own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))
     row_sets, unit_set = RowSets.from_rows(of_row, units)
     person_sets, person_set = RowSets.from_rows(of_person, people)

@@ -239,6 +239,18 @@ def test_columns_that_cannot_be_compared_are_no_protection():
         reidsim.attack(people, words, gain=3, cost=1)
 
 
+def test_a_file_of_share_is_its_own_truth(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people = pd.DataFrame({"name": [f"N{i}" for i in range(40)], "age": range(40), "sex": ["F", "M"] * 20})
+    people.iloc[::-1].to_csv("people.csv", index=False)
+    options = {"keep_identifier": ["name"], "unknown_to_outsiders": ["name"], "accept_risk": True}
+    reidsim.new("people.csv", drop=["name"]).run().share("no-protection", path="shared.csv", **options)
+    with pytest.raises(reidsim.InputError, match=r"truth: the rows of a file that share wrote are sorted; .*people"):
+        reidsim.attack("shared.csv", "people.csv", truth="people.csv", id="name", gain=3, cost=1)
+    found = reidsim.attack("shared.csv", "people.csv", truth="shared.csv", id="name", gain=3, cost=1)
+    assert found.claims["correct"].all()
+
+
 WRONG = [
     (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
     (["--scenario", "xia2021"], "gain: amount missing; expected an amount, or a scenario with economics"),
