@@ -58,7 +58,8 @@ MORE = {
         "share out --policy no-attack -o shared.csv --rulebook rules.csv --accept-risk --keep disease "
         "--unknown-to-outsiders disease",
         "share --verify shared.csv", "apply rules.csv half.csv -o new.csv", "report out --no-break-even -o shared.html",
-        "score shared.csv --scenario made.toml -o scored", "switch made.toml -o switched",
+        "share out --policy no-attack -o keyed.csv --accept-risk --keep-identifier pid --unknown-to-outsiders pid",
+        "score keyed.csv --scenario made.toml --key pid -o scored", "switch made.toml -o switched",
         "switch made.toml --key economics.cost --from 5 --to 90 -o cost", "attributes made.toml -o shares",
         "cross-play made.toml --equilibrium --measure regret -o played",
         "report played -o played.html", "run made.toml -o again --json --seed 9 --set economics.loss=90",

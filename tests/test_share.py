@@ -22,11 +22,12 @@ from tiers import examples
 import reidsim
 from reidsim.core.errors import PRIVATE, InputError
 from reidsim.core.tables import delimited_line, read_table
+from reidsim.engine.results import sidecar_of
 from reidsim.kinds.masking.kind import group_label
 from reidsim.kinds.masking.schema import GeneralizedAttribute
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of
-from reidsim.reports.shared.file import csv_bytes, sealed, sidecar_of, verify_shared, write_shared
+from reidsim.reports.shared.file import csv_bytes, sealed, verify_shared, write_shared
 from reidsim.reports.shared.records import shared_records
 
 # Cells that a shared file must neither change nor lose.
@@ -653,6 +654,13 @@ def test_the_limit_names_the_direction_only_if_the_scenario_can_set_it(sections,
     with pytest.raises(InputError, match="a person searched for in the file") as error:
         limit_of(None, {}).require(risk, "no-attack", scenario.content)
     assert ("adversary.direction" in str(error.value)) is named
+
+
+def test_text_is_not_written_to_a_file_of_another_type(run):
+    for name in ("shared.parquet", "shared.XLSX"):
+        with pytest.raises(InputError, match=rf"{name}: the file is written as delimited text; .* such as .csv"):
+            write_shared(Path(name), run, shared_records(run, policy="basic"))
+        assert not Path(name).exists()
 
 
 @pytest.mark.parametrize("policy", ["basic", "no-attack"])

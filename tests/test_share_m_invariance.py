@@ -10,8 +10,9 @@ from tiers import examples
 
 import reidsim
 from reidsim.core.errors import InputError
+from reidsim.engine.results import sidecar_of
 from reidsim.reports.page.sources import open_results
-from reidsim.reports.shared.file import share_run, sidecar_of, verify_shared
+from reidsim.reports.shared.file import share_run, verify_shared
 
 SCENARIO = """
 title = "A registry"

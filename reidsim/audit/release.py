@@ -451,9 +451,9 @@ def possible_pairs(
 ) -> scipy.sparse.csr_array:
     """Return which pairs of a cell and a form occur in an assignment of every row to another record that it fits.
 
-    A pair occurs if and only if an alternating path leads from the cell back to the form, that is, if both are in a
-    strongly connected component of the graph with an edge from each form to the cells that fit it, and from each cell
-    to the forms of its records (Gionis, Mazza and Tassa 2008 discuss releases that this protects). A record that is
+    Consider the graph with an edge from each form to the cells that fit it, and from each cell to the forms of its
+    records. A pair occurs if and only if a path leads from the cell back to the form, so that both are in one strongly
+    connected component. Gionis, Mazza and Tassa (2008) study releases in which enough pairs remain. A record that is
     withheld counts as a row that fits everybody.
 
     Parameters

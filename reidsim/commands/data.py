@@ -392,7 +392,7 @@ def share(
     decision : TEXT
         Decision of this person.
     executor
-        Where the files of a large table of records are read and released: one after the other, or on a Dask cluster
+        Where the files of a large table of records are read: one after the other, or on a Dask cluster
         (default: serial).
     scheduler : ADDRESS
         Address of a Dask scheduler, such as tcp://10.0.0.1:8786.

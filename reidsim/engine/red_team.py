@@ -31,7 +31,7 @@ from reidsim.core.tables import (
 )
 from reidsim.core.validation import Section, validated
 from reidsim.core.wording import counted
-from reidsim.engine.results import Result, common_fields, scenario_hash, sha256_of, versions
+from reidsim.engine.results import Result, common_fields, is_shared_file, scenario_hash, sha256_of, versions
 from reidsim.linkage.likelihood import Candidates, joint_likelihood
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.record_linkage import (
@@ -234,8 +234,8 @@ def _attacked(
     people, names = _numbered(register, key)
     units, _ = _numbered(shared, person)
     if "truth" in files:
-        file, truth = files["file"].resolve(), files["truth"].resolve()
-        is_sorted = file != truth and "record" not in tables["truth"] and file.with_name(f"{file.name}.json").exists()
+        is_other = files["file"].resolve() != files["truth"].resolve() and "record" not in tables["truth"]
+        is_sorted = is_other and is_shared_file(files["file"])
         problem, expected = "the rows of a file that share wrote are sorted", "this file with a kept identifier"
         refuse_first((is_sorted, problem, "--truth", str(files["truth"]), expected), source=files["file"])
     own = None if "truth" not in files else _truth(tables["truth"], files["truth"], key, names, len(shared))

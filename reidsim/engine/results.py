@@ -763,6 +763,26 @@ def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None
         )
 
 
+SHARED_FORMAT = "reidsim shared records, version 1"
+
+
+def sidecar_of(path: Path) -> Path:
+    """Return the path of the sidecar of a released file, its description.
+
+    It is the same path with ``.json`` appended.
+    """
+    return path.with_name(f"{path.name}.json")
+
+
+def is_shared_file(path: Path) -> bool:
+    """Return whether a file has a sidecar of `share`, which sorts the rows that it writes."""
+    # Other programs also put a description beside a file.
+    with suppress(InputError):
+        sidecar = read_json(sidecar_of(path)) if sidecar_of(path).exists() else None
+        return isinstance(sidecar, dict) and sidecar.get("format") == SHARED_FORMAT
+    return False
+
+
 LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
 # Name of the measure "number of people re-identified" in the table of distributions over records.
 PEOPLE = "reidentified"

@@ -14,7 +14,15 @@ from reidsim.core.errors import refuse_first
 from reidsim.core.numerics import random_stream
 from reidsim.core.validation import Section
 from reidsim.core.wording import Measure, measures_among
-from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest, release_file_facts, sha256_of
+from reidsim.engine.results import (
+    Result,
+    begun,
+    common_fields,
+    is_shared_file,
+    measures_in_manifest,
+    release_file_facts,
+    sha256_of,
+)
 from reidsim.games.outcomes import averages, measures_table, reidentified_in
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Progress, counted_units, equilibria_of
@@ -136,9 +144,9 @@ def score_loaded(
         the released file cannot be read; or without `key`, if the file has a sidecar of `share`.
     """
     path = Path(file)
-    is_sorted = key is None and not synthetic and path.with_name(f"{path.name}.json").exists()
+    is_sorted = key is None and not synthetic and is_shared_file(path)
     problem, expected = "the rows of a file that share wrote are sorted", "--key COLUMN, a kept identifier of records"
-    refuse_first((is_sorted, problem, None, f"no key, and {path.name}.json", expected), source=path)
+    refuse_first((is_sorted, problem, None, "no key", expected), source=path)
     kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
     study = kind.study_of(loaded)

@@ -451,7 +451,7 @@ def share(
     decider, role, decision : str
         Name and role of the person who signs, and the decision, for the report in the folder.
     executor : {"serial", "dask"}
-        Where the files of a large table of records are read and released: one after the other, or on a dask cluster.
+        Where the files of a large table of records are read: one after the other, or on a dask cluster.
     scheduler : str, optional
         Address of the dask cluster for executor ``dask``.
     allow_code : bool

@@ -156,16 +156,20 @@ def test_spellings_of_a_sensitive_value_are_one_value(other, tmp_path):
     ages = ["30", "30", "30", "40", "40"]
     stays = pd.DataFrame({"age": ages, "sex": ["F"] * 3 + ["M"] * 2, "dx": ["HIV", other, "HIV", "flu", "cold"]})
     stays.to_csv(tmp_path / "stays.csv", index=False)
-    result = reidsim.Scenario.from_frames(
+    loaded = reidsim.Scenario.from_frames(
         tmp_path / "stays.csv",
         hierarchies={"age": "suppress", "sex": "suppress"},
         economics={"benefit": 9, "loss": 60, "cost": 30},
         publisher={"policies": ["no-attack"], "sensitive": ["dx"], "l_diversity": 2},
-    ).run()
+    )
+    result = loaded.run()
     named = [warning for warning in result.warnings if "similar spellings count as one value: HIV, " in warning]
     assert len(named) == (other.strip() != "HIV")
     # The class of people aged 30 would have two spellings of one value.
     assert "30" not in set(result.records["age"])
+    root = {"dx": {"rule": "suppress"}}
+    grouped = loaded.with_(publisher__t_closeness=1.0, publisher__sensitive_hierarchies=root).run()
+    pd.testing.assert_frame_equal(grouped.records, result.records)
 
 
 def test_the_shared_file_keeps_to_the_largest_inference(tmp_path):

@@ -245,6 +245,8 @@ def test_a_column_that_the_file_lacks_is_suppressed(town):
     suppressed = "the file has no column for town: the attribute counts as suppressed in every row"
     assert lacking.warnings == (suppressed, others)
     assert stars.warnings == (others,)
+    # A description by another program is no sidecar of `share`.
+    Path("stars.csv.json").write_text('{"format": "a table"}')
     assert score_loaded(loaded, Path("stars.csv"), key="pid").warnings == ()
     frame.rename(columns={"town": "Town "}).to_csv("spelling.csv", index=False)
     with pytest.raises(InputError, match=r"spelling.csv: header: column with another spelling; found 'Town"):
@@ -257,9 +259,9 @@ def test_another_way_of_counting_is_named(town):
     frame = pd.read_csv("people.csv", dtype=str)
     frame["age"] = [f"[{age}, {int(age) + 3}]" for age in frame["age"]]
     frame.to_csv("intervals.csv", index=False)
-    assert any("weighs rows by likelihood" in each for each in score_loaded(loaded, Path("intervals.csv")).warnings)
+    assert any("weighs the rows of this" in each for each in score_loaded(loaded, Path("intervals.csv")).warnings)
     frame.assign(age="*").to_csv("stars.csv", index=False)
-    assert not any("weighs rows" in each for each in score_loaded(loaded, Path("stars.csv")).warnings)
+    assert not any("weighs the rows" in each for each in score_loaded(loaded, Path("stars.csv")).warnings)
 
 
 def spoil(column, row, value):

@@ -192,6 +192,7 @@ def test_exposes_no_record_stands_only_where_the_read_back_agrees(tmp_path, seed
     text = plain(report_text(folder / "results", break_even=False))
     assert agrees is (seed == 3)
     assert ("exposes no record" in text) is agrees
+    assert ",." not in text
     assert ("No release is recommended" in text) is sidecar["risk"]["above_limit"]
 
 

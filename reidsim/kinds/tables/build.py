@@ -676,8 +676,8 @@ def play_released(
     scored = {*columns.values(), *sensitive, *key_columns(study.scenario.publisher.sensitive), key}
     if file is not None and study.scenario.looks_up and not file.is_of_hierarchies.all():
         notes.append(
-            "cells are no groups of the hierarchies: here an adversary who looks people up weighs rows by likelihood, "
-            "but counts them in the policies' releases, where the risk can be lower for the same protection"
+            "some cells are no groups of the hierarchies: an adversary who looks people up weighs the rows of this "
+            "file by likelihood, but counts the rows of the policies' releases, so that the risks are not comparable"
         )
     others = [name for name in frame if name not in scored]
     if others and not synthetic:

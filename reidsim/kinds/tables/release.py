@@ -382,9 +382,11 @@ def sensitive_attributes(
     for name in names:
         text = frame[name].astype("str").str.strip()
         number, values = pd.factorize(text, sort=True)
-        value, spellings = pd.factorize(pd.Series(values, dtype="str").map(spelled_plainly), sort=True)
-        alike, groups = values[np.bincount(value, minlength=len(spellings))[value] > 1], None
-        codes: NDArray[np.signedinteger[Any]] = value[number]
+        plain = pd.Series(values, dtype="str").map(spelled_plainly)
+        alike, groups = values[plain.duplicated(keep=False)], None
+        # The first spelling stands for all.
+        text = pd.Series(plain.map(dict(zip(plain[::-1], values[::-1], strict=True))).to_numpy()[number], dtype="str")
+        codes: NDArray[np.signedinteger[Any]] = pd.factorize(text, sort=True)[0]
         section = publisher.sensitive_hierarchies.get(name)
         if section is not None:
             rows = rows_of(name, section) if isinstance(section, Table) else None

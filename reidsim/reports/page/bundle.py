@@ -8,9 +8,9 @@ from typing import Any
 
 from reidsim.core.errors import PRIVATE, InputError, refuse_first
 from reidsim.core.validation import toml_text
-from reidsim.engine.results import sha256_of, write_results
+from reidsim.engine.results import sha256_of, sidecar_of, write_results
 from reidsim.reports.page.sources import open_results
-from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
+from reidsim.reports.shared.file import require_new_files, share_run
 from reidsim.scenarios.scenario import anchored
 
 # Names of the files in the folder. Only the first and its sidecar are for publication.

@@ -17,7 +17,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.files import read_toml, require_new_file, write_new_file
 from reidsim.core.validation import toml_text, validated
 from reidsim.core.wording import Code, number_text
-from reidsim.engine.results import sha256_of
+from reidsim.engine.results import sha256_of, sidecar_of
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
 from reidsim.figures.style import own_settings, picture_of
 from reidsim.games.outcomes import RECORD_RISK, SUCCESS_PROBABILITY
@@ -28,7 +28,7 @@ from reidsim.reports.page.decision import highest_risk, mean_payoffs
 from reidsim.reports.page.pdf import pdf_of
 from reidsim.reports.page.sources import StoredRun, assumptions, open_results, question, repeat
 from reidsim.reports.shared.audited import DEFINITION, by_fitting_rows
-from reidsim.reports.shared.file import releases_of, sidecar_of
+from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
 from reidsim.scenarios.kind import Kind, Progress, once_each, unit_sentence
 from reidsim.scenarios.registry import scenario_kind

@@ -397,9 +397,11 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
     if it has the labels of the run; ``perturbed_rows`` is the number of rows that exclude the true values.
     """
     shown, shown_people = audit.rows_of_person[audit.is_shared], audit.represented[audit.is_shared]
-    exposed = possible = None
+    exposed: int | None = None
+    possible: NDArray[np.int64] | None = None
     if shared.source.columns.counts_release and shared.source.columns.identifies and not shared.is_perturbed:
-        possible = int(audit.possible_people_of_row.min()) if len(audit.people_of_row) else None
+        # Which rows are counterfeit is unknown to the adversary.
+        possible = audit.possible_people_of_row if shared.sensitive is None else None
         promised = np.zeros(len(audit.represented))
         np.maximum.at(promised, shared.source.persons, shared.forms.success)
         exposed = audit.easier_than(promised)
@@ -415,8 +417,8 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
         "people_by_fitting_rows": dict(zip(map(str, numbers.tolist()), people.tolist(), strict=True)),
         "people_who_fit_one_alone": int(shown_people[shown == 1].sum()),
         "people_more_exposed_than_promised": exposed,
-        "fewest_possible_people_of_a_row": possible,
-        "rows_of_one_possible_person": int(shared.times[shared.is_real] @ (audit.possible_people_of_row == 1)),
+        "fewest_possible_people_of_a_row": None if possible is None or not len(possible) else int(possible.min()),
+        "rows_of_one_possible_person": None if possible is None else int(shared.times @ (possible == 1)),
         "smallest_class": int(audit.class_sizes.min()) if len(audit.class_sizes) else None,
         "rows_that_do_not_fit_their_record": audit.misfits,
     }

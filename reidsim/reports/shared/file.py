@@ -28,16 +28,15 @@ from reidsim.core.tables import (
     sniff_delimiter,
 )
 from reidsim.core.wording import measures_among
-from reidsim.engine.results import require_hash
+from reidsim.engine.results import SHARED_FORMAT, is_shared_file, require_hash, sidecar_of
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared import records
 from reidsim.reports.shared.audited import Limit, Release, audited_release, limit_of
-from reidsim.reports.shared.parts import csv_parts, require_same_rows, row_order
+from reidsim.reports.shared.parts import csv_parts, has_same_rows, row_order
 from reidsim.reports.writer import said
 from reidsim.scenarios.kind import unit_sentence
 
 NO_LIMIT = Limit(1.0, "no limit")
-FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Scenario sections with assumptions about players and payoff parameters.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
@@ -53,14 +52,6 @@ _COUNTERFEIT_DEFINITION = (
 # another name if the file of the records has no header, so that columns are numbers.
 _FORM, _FORM_OF_NUMBERED, _IS_SHARED, _RELEASED = "form", "form, columns by number", "shared", "released "
 _YES, _NO = "yes", "no"
-
-
-def sidecar_of(path: Path) -> Path:
-    """Return the path of the sidecar of a released file, its description.
-
-    It is the same path with ``.json`` appended.
-    """
-    return path.with_name(f"{path.name}.json")
 
 
 def require_new_files(path: Path, rulebook: Path | None = None) -> None:
@@ -205,7 +196,9 @@ def write_shared(
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             made = unfinished(content())
-            require_same_rows(Path(made), shared.table, shared.times, delimiter)
+            differs = not has_same_rows(Path(made), shared.table, shared.times, delimiter)
+            problem = "the written file has other rows than the release when it is read back"
+            refuse_first((differs, problem, None, None, None), source=path)
             facts = _facts(path.name, digest.hexdigest(), run, shared)
             sidecar = sealed(facts | {"risk": found.risk.facts(limit), "audit": found.audit})
             at = sidecar_of(path)
@@ -262,8 +255,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     place = sidecar_of(path)
     records.require_file(place, "a sidecar written by reidsim share")
     sidecar = read_json(place)
-    if not isinstance(sidecar, dict) or sidecar.get("format") != FORMAT:
-        raise InputError("not a sidecar of reidsim share", source=place, expected=f"format {FORMAT!r}")
+    if not isinstance(sidecar, dict) or sidecar.get("format") != SHARED_FORMAT:
+        raise InputError("not a sidecar of reidsim share", source=place, expected=f"format {SHARED_FORMAT!r}")
     if sealed(sidecar) != sidecar:
         raise InputError("the sidecar changed since it was written", source=place, where=SEAL)
     records.require_file(path, "the shared file of the sidecar")
@@ -310,7 +303,7 @@ def _facts(name: str, digest: str, run: StoredRun, shared: records.SharedRecords
     source, quasi, total = shared.source, shared.quasi_identifiers, int(shared.source.times.sum())
     roles = {name: {"role": "quasi-identifier", "attribute": attribute} for name, attribute in quasi.items()}
     content: dict[str, Any] = {
-        "format": FORMAT,
+        "format": SHARED_FORMAT,
         "file": name,
         "sha256": digest,
         "delimiter": source.columns.delimiter,
@@ -501,8 +494,8 @@ def _found(run: StoredRun) -> Path | None:
     for sidecar in (*run.folder.absolute().glob("*.json"), *run.folder.absolute().parent.glob("*.json")):
         # Other files were not written by this program.
         with suppress(InputError):
-            found, path = read_json(sidecar), sidecar.with_suffix("")
-            if path.is_file() and isinstance(found, dict) and found.get("format") == FORMAT and _is_of(found, run):
+            path = sidecar.with_suffix("")
+            if path.is_file() and is_shared_file(path) and _is_of(read_json(sidecar), run):
                 own.append(path)
     return max(own, key=lambda path: path.stat().st_mtime, default=None)
 
