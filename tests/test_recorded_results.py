@@ -58,8 +58,9 @@ MORE = {
         "share out --policy no-attack -o shared.csv --rulebook rules.csv --accept-risk --keep disease "
         "--unknown-to-outsiders disease",
         "share --verify shared.csv", "apply rules.csv half.csv -o new.csv", "report out --no-break-even -o shared.html",
-        "share out --policy no-attack -o keyed.csv --accept-risk --keep-identifier pid --unknown-to-outsiders pid",
-        "score keyed.csv --scenario made.toml --key pid -o scored", "switch made.toml -o switched",
+        "share out --policy no-attack -o keyed.csv --accept-risk --keep-identifier weight "
+        "--unknown-to-outsiders weight",
+        "score keyed.csv --scenario made.toml --key weight -o scored", "switch made.toml -o switched",
         "switch made.toml --key economics.cost --from 5 --to 90 -o cost", "attributes made.toml -o shares",
         "cross-play made.toml --equilibrium --measure regret -o played",
         "report played -o played.html", "run made.toml -o again --json --seed 9 --set economics.loss=90",
