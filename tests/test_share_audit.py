@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 from shared_files import unknown
 
 import reidsim
@@ -86,6 +88,21 @@ def fits(row, person):
     return town and row["sex"] in ("*", person["sex"], "F or M")
 
 
+def in_an_assignment(fits):
+    """Return which pairs fit, and leave other people to whom all other rows can be assigned."""
+    n = len(fits)
+    return np.array(
+        [
+            [
+                fits[i, j]
+                and (maximum_bipartite_matching(csr_array(np.delete(np.delete(fits, i, 0), j, 1))) >= 0).all()
+                for j in range(n)
+            ]
+            for i in range(n)
+        ]
+    )
+
+
 @pytest.mark.parametrize("policy", ["no-protection", "basic", "no-attack"])
 def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, policy):
     reidsim.run("survey.toml").save("results")
@@ -112,10 +129,14 @@ def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, p
     easier = [warning for warning in warnings if f"{exposed:,} of {N} people are easier to find" in warning]
     assert len(easier) == (exposed > 0)
     excluding = [warning for warning in warnings if "can exclude people" in warning]
-    assert bool(excluding) == (audit["fewest_possible_people_of_a_row"] < people_of_row.min())
+    possible = in_an_assignment(pairs)
+    assert audit["fewest_possible_people_of_a_row"] == possible.sum(1).min()
+    assert audit["rows_of_one_possible_person"] == (possible.sum(1) == 1).sum()
+    assert bool(excluding) == (possible.sum(1).min() < people_of_row.min())
     assert len(warnings) == len(easier) + len(excluding)
     assert exposed > 0 or policy == "no-protection"
-    assert (sidecar["risk"]["record"], sidecar["risk"]["person"]) == (1 / people_of_row.min(), 1 / rows_of_person.min())
+    risk = 1 / possible.sum(1).min(), 1 / possible.sum(0).min()
+    assert (sidecar["risk"]["record"], sidecar["risk"]["person"]) == risk
     classes = written.groupby(["age", "town", "sex"])["income"]
     assert audit["smallest_class"] == classes.size().min()
     assert audit["kept"][0]["distinct"] == classes.nunique().min()

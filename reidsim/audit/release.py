@@ -18,6 +18,7 @@ import scipy
 from numpy.typing import NDArray
 
 from reidsim.core.tables import coded
+from reidsim.linkage.assignments import components, possible_pairs
 from reidsim.linkage.people import GroupValues, RowSets
 from reidsim.populations.population import added_up, distinct_rows, numbered, row_keys
 
@@ -229,8 +230,9 @@ class ReleaseAudit:
         Distinct combination of true values (cell) of each record.
     form_of_release : ndarray of int, shape (n_shared,)
         Distinct combination of released values (form) of each shared row.
-    fits : csr_array of bool, shape (n_cells, n_forms)
-        Whether the values of each cell fit each form.
+    possible : csr_array of bool, shape (n_cells, n_forms)
+        Whether the values of each cell fit each form and, if the adversary assigns all rows to records at once, the
+        pair occurs in an assignment; see `reidsim.linkage.assignments`.
     rows_of_person : ndarray of int64, shape (n_people,)
         Group size of each person: number of people with a shared row that fits the person's true values. It is the
         minimum over the person's shared rows, or over all rows of the person if none is shared.
@@ -240,8 +242,8 @@ class ReleaseAudit:
         Number of people with equal rows whom each person represents; 0 for people who do not take part in the release.
     people_of_row : ndarray of int64, shape (n_shared,)
         Group size of each shared row: number of people in the release whose true values fit the row.
-    possible_people_of_row : ndarray of int64, shape (n_shared,)
-        As `people_of_row`, without people to whom the row cannot belong if every row belongs to another record.
+    possible_people_of_row, possible_rows_of_person : ndarray of int64, shape (n_shared,), (n_people,)
+        As `people_of_row` and `rows_of_person`, but counted in `possible`.
     misfits : int
         Number of shared rows that do not fit the true values of their own record.
     class_sizes : ndarray of int64, shape (n_classes,)
@@ -250,12 +252,13 @@ class ReleaseAudit:
 
     cell_of_truth: NDArray[np.intp]
     form_of_release: NDArray[np.intp]
-    fits: scipy.sparse.csr_array
+    possible: scipy.sparse.csr_array
     rows_of_person: Counts
     is_shared: NDArray[np.bool_]
     represented: Counts
     people_of_row: Counts
     possible_people_of_row: Counts
+    possible_rows_of_person: Counts
     misfits: int
     class_sizes: Counts
 
@@ -268,17 +271,18 @@ class ReleaseAudit:
     def risk_of_row(self) -> float:
         """Highest probability that the person of a shared row is identified.
 
-        It is one over the smallest group size in `people_of_row` that is not 0; 0 if there is none.
+        It is one over the smallest group size in `possible_people_of_row` that is not 0; 0 if there is none.
         """
-        return _one_in(self.people_of_row)
+        return _one_in(self.possible_people_of_row)
 
     @property
     def risk_of_person(self) -> float:
         """Highest probability that a shared person's row is identified.
 
-        It is one over the smallest group size of a shared person in `rows_of_person` that is not 0; 0 if there is none.
+        It is one over the smallest group size of a shared person in `possible_rows_of_person` that is not 0; 0 if there
+        is none.
         """
-        return _one_in(self.rows_of_person[self.is_shared])
+        return _one_in(self.possible_rows_of_person[self.is_shared])
 
     def easier_than(self, promised: NDArray[np.float64]) -> int:
         """Return the number of shared people whose risk exceeds the promised risk.
@@ -336,6 +340,8 @@ class TrueRecords:
         own: NDArray[np.intp],
         times: Counts | None = None,
         present: NDArray[np.bool_] | None = None,
+        *,
+        assigns: bool = True,
     ) -> ReleaseAudit:
         """Return the audit of a release that was read from its file.
 
@@ -352,6 +358,8 @@ class TrueRecords:
             Number of rows of the release that are equal to each shared row, with equal records; 1 by default.
         present : ndarray of bool, shape (n_people,), optional
             Whether each person takes part in the release; all do by default. Others are not counted.
+        assigns : bool
+            Whether the adversary assigns all rows to records at once; otherwise, every row that fits is possible.
         """
         represented = self._represented if present is None else np.where(present, self._represented, 0)
         cell, (form, fits) = self._cell, self._match(released)
@@ -360,20 +368,24 @@ class TrueRecords:
         shared_person[owner] = True
         counts = ~shared_person[person]
         counts[own] = True
-        rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
-        rows = row_sets(form, owner, represented)
-        np.minimum.at(rows_of_person, person[counts], people_in(fits, rows)[cell[counts]])
-        people = row_sets(cell, person, represented)
-        people_of_row = people_in(fits.T.tocsr(), people)[form]
+        rows, people = row_sets(form, owner, represented), row_sets(cell, person, represented)
+
+        def group_sizes(fits: scipy.sparse.csr_array) -> tuple[Counts, Counts]:
+            """Return the group size of each person, and of each row, if these pairs fit."""
+            of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
+            np.minimum.at(of_person, person[counts], people_in(fits, rows)[cell[counts]])
+            return of_person, people_in(fits.T.tocsr(), people)[form]
+
+        rows_of_person, people_of_row = possible = group_sizes(fits)
         times = np.ones(len(own), np.int64) if times is None else times
         misfits = int(times.sum()) - int((fits[cell[own], form] * times).sum())
         sizes = added_up(rows.people[rows.owner], rows.cells, fits.shape[1])
-        possible_people = people_of_row
-        if not misfits:
+        if assigns and not misfits:
             withheld = represented[person] > 0
             withheld[own] = False
-            possible = possible_pairs(fits, cell[own], form, np.unique(cell[withheld]))
-            possible_people = people_in(possible.T.tocsr(), people)[form]
+            found = components(fits, cell[own], form, np.unique(cell[withheld]))
+            fits = possible_pairs(fits, found)
+            possible = group_sizes(fits)
         return ReleaseAudit(
             cell,
             form,
@@ -382,7 +394,8 @@ class TrueRecords:
             shared_person,
             represented,
             people_of_row,
-            possible_people,
+            possible[1],
+            possible[0],
             misfits,
             sizes,
         )
@@ -444,41 +457,6 @@ def fitting_forms(
         pairs.append(np.stack([found, own[place_of_cell[found]]]))
     places = np.concatenate(pairs, axis=1)
     return scipy.sparse.csr_array((np.ones(places.shape[1], dtype=np.bool_), tuple(places)), shape=shape)
-
-
-def possible_pairs(
-    fits: scipy.sparse.csr_array, cell: Positions, form: Positions, withheld: Positions
-) -> scipy.sparse.csr_array:
-    """Return which pairs of a cell and a form occur in an assignment of every row to another record that it fits.
-
-    Consider the graph with an edge from each form to the cells that fit it, and from each cell to the forms of its
-    records. A pair occurs if and only if a path leads from the cell back to the form, so that both are in one strongly
-    connected component. Gionis, Mazza and Tassa (2008) study releases in which enough pairs remain. A record that is
-    withheld counts as a row that fits everybody.
-
-    Parameters
-    ----------
-    fits : csr_array of bool, shape (n_cells, n_forms)
-        Whether the values of each cell fit each form. Every row must fit its own record.
-    cell, form : ndarray of int, shape (n_shared,)
-        Cell of the record of each shared row, and form of the row.
-    withheld : ndarray of int
-        Cells of records that are not shared.
-
-    Returns
-    -------
-    csr_array of bool, shape (n_cells, n_forms)
-    """
-    n_cells, n_forms = fits.shape
-    pairs, anybody = fits.tocoo(), n_cells + n_forms
-    everybody = np.arange(n_cells) if len(withheld) else withheld
-    tail = [n_cells + pairs.col, cell, withheld, np.full(len(everybody), anybody)]
-    head = [pairs.row, n_cells + form, np.full(len(withheld), anybody), everybody]
-    edges = np.concatenate(tail), np.concatenate(head)
-    graph = scipy.sparse.csr_array((np.ones(len(edges[0]), np.int8), edges), shape=(anybody + 1, anybody + 1))
-    component = scipy.sparse.csgraph.connected_components(graph, connection="strong")[1]
-    both = component[pairs.row] == component[n_cells + pairs.col]
-    return scipy.sparse.csr_array((pairs.data[both], (pairs.row[both], pairs.col[both])), shape=fits.shape)
 
 
 def row_sets(group: NDArray[np.intp], person: Counts, represented: Counts) -> RowSets:

@@ -206,7 +206,7 @@ def test_a_file_within_the_limits_by_row_may_be_beyond_them_for_a_person(tmp_pat
     path = tmp_path / "shared.csv"
     summary, run = results_of(ward, tmp_path, 'policies = ["basic"]')
     assert summary["beyond_limits"].tolist() == [0]
-    with pytest.raises(InputError, match=r"for 0 rows and for 2 people .*found '1 value .* 100\.00%"):
+    with pytest.raises(InputError, match=r"for 2 rows and for 2 people .*found '1 value .* 100\.00%"):
         share_run(run, path, kept=unknown("disease"), max_risk=1.0)
     assert not path.exists()
     _, run = results_of(ward, tmp_path / "table", 'unit = "table"\npolicies = ["basic"]')

@@ -41,7 +41,8 @@ DEFINITION = (
 RISK_OF_FILE = (
     "highest probability, over the records and the people of the file, that an adversary identifies the person of a "
     "record or finds a record of a person, counted in the written file; the adversary knows who is in the file, all "
-    "quasi-identifiers, and every kept column that is not declared unknown to outsiders"
+    "quasi-identifiers, and every kept column that is not declared unknown to outsiders, and excludes people to whom a "
+    "row cannot belong because each row belongs to another record"
 )
 RISK_OF_GAME = (
     "highest probability, over the shared records, that an attack on the record identifies its person, as the game "
@@ -317,7 +318,9 @@ def _audit_of(shared: SharedRecords, known: Sequence[str] = ()) -> ReleaseAudit:
         released[column] = pd.Categorical.from_codes(values.get_indexer(texts)[found], labels)
         truth = truth.assign(**{column: pd.Categorical.from_codes(codes, labels)})
     people = TrueRecords(truth, source.persons, source.hierarchies, source.represented) if known else source.people
-    return people.audit(released, shared.own[real], shared.times[real], shared.present)
+    # An adversary does not know which rows are counterfeit.
+    assigns = source.columns.counts_release and shared.sensitive is None
+    return people.audit(released, shared.own[real], shared.times[real], shared.present, assigns=assigns)
 
 
 def _file_risk(shared: SharedRecords, audit: ReleaseAudit) -> FileRisk:
@@ -389,19 +392,16 @@ def _sensitive_facts(shared: SharedRecords, classes: NDArray[np.int64]) -> dict[
 def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
     """Return an audit as plain data; see `DEFINITION` for the counts.
 
-    Minima are None if there is no row. ``fewest_possible_people_of_a_row`` does not count people to whom a row cannot
-    belong because every row belongs to another record. ``people_more_exposed_than_promised`` is the number of people
-    with a higher risk in the file than in the game. Both are None if the game assumes that the adversary does not know
-    who is in the file, or not all quasi-identifiers, because the game then promises less than the file can be tested
-    for; if inference of a sensitive value counts as success; and for perturbed values. A perturbed row fits its record
-    if it has the labels of the run; ``perturbed_rows`` is the number of rows that exclude the true values.
+    Minima are None if there is no row. ``people_more_exposed_than_promised`` is the number of people with a higher risk
+    in the file than in the game. It is None if the game assumes that the adversary does not know who is in the file, or
+    not all quasi-identifiers, because the game then promises less than the file can be tested for; if inference of a
+    sensitive value counts as success; and for perturbed values. A perturbed row fits its record if it has the labels of
+    the run; ``perturbed_rows`` is the number of rows that exclude the true values.
     """
+    possible = audit.possible_people_of_row
     shown, shown_people = audit.rows_of_person[audit.is_shared], audit.represented[audit.is_shared]
     exposed: int | None = None
-    possible: NDArray[np.int64] | None = None
     if shared.source.columns.counts_release and shared.source.columns.identifies and not shared.is_perturbed:
-        # Which rows are counterfeit is unknown to the adversary.
-        possible = audit.possible_people_of_row if shared.sensitive is None else None
         promised = np.zeros(len(audit.represented))
         np.maximum.at(promised, shared.source.persons, shared.forms.success)
         exposed = audit.easier_than(promised)
@@ -417,8 +417,8 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
         "people_by_fitting_rows": dict(zip(map(str, numbers.tolist()), people.tolist(), strict=True)),
         "people_who_fit_one_alone": int(shown_people[shown == 1].sum()),
         "people_more_exposed_than_promised": exposed,
-        "fewest_possible_people_of_a_row": None if possible is None or not len(possible) else int(possible.min()),
-        "rows_of_one_possible_person": None if possible is None else int(shared.times @ (possible == 1)),
+        "fewest_possible_people_of_a_row": int(possible.min()) if len(possible) else None,
+        "rows_of_one_possible_person": int(shared.times[shared.is_real] @ (possible == 1)),
         "smallest_class": int(audit.class_sizes.min()) if len(audit.class_sizes) else None,
         "rows_that_do_not_fit_their_record": audit.misfits,
     }
@@ -461,7 +461,7 @@ def _inference_facts(shared: SharedRecords, audit: ReleaseAudit) -> list[dict[st
         return []
     attributes, limits = shared.source.limited
     stated = {key: limit for key, limit in vars(limits).items() if limit is not None}
-    cell, form, fits = audit.cell_of_truth, audit.form_of_release, audit.fits
+    cell, form, fits = audit.cell_of_truth, audit.form_of_release, audit.possible
     real, found = shared.is_real, []
     for attribute in attributes:
         if attribute.name not in written:
