@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from reidsim.core.numerics import borrowing, compiled
@@ -82,6 +83,41 @@ class FittingRows:
             Node of each record; negative if the record is withheld.
         """
         return self._sums(strategies, np.ones(len(self.cell_of_entry))).astype(np.int64)
+
+    def forms(
+        self, cells: NDArray[np.integer], strategies: Strategies
+    ) -> tuple[scipy.sparse.csr_array, NDArray[np.intp]]:
+        """Return the distinct rows (forms) of a release, and the cells of people who fit them.
+
+        Parameters
+        ----------
+        cells : ndarray of int, shape (n_rows,)
+            Cell of each released row.
+        strategies : ndarray of int64, shape (n_rows,)
+            Node of each released row.
+
+        Returns
+        -------
+        fits : csr_array of bool, shape (n_cells, n_forms)
+            Whether the values of each cell fit each form; False for cells without people.
+        form : ndarray of int, shape (n_rows,)
+            Form of each released row.
+        """
+        form, pairs, n_forms = np.empty(len(cells), dtype=np.intp), [np.zeros((2, 0), dtype=np.intp)], 0
+        has_people = np.bincount(self.cell_of_entry, self._people, len(self.cells)) > 0
+        for node in np.unique(strategies).tolist():
+            rows, class_of_cell = np.flatnonzero(strategies == node), self._classes_at(node)
+            used, number = np.unique(class_of_cell[cells[rows]], return_inverse=True)
+            form_of_class = np.full(int(class_of_cell.max()) + 1, -1)
+            form_of_class[used] = np.arange(n_forms, n_forms + len(used))
+            form[rows] = n_forms + number
+            form_of_cell = np.where(has_people, form_of_class[class_of_cell], -1)
+            fitting = np.flatnonzero(form_of_cell >= 0)
+            pairs.append(np.stack([fitting, form_of_cell[fitting]]))
+            n_forms += len(used)
+        places = np.concatenate(pairs, axis=1)
+        shape = (len(self.cells), n_forms)
+        return scipy.sparse.csr_array((np.ones(places.shape[1], dtype=np.bool_), tuple(places)), shape=shape), form
 
     def weight_of_entries(self, strategies: Strategies, weights: Floats) -> Floats:
         """Return the total weight of the rows that match each entry, shape (n_entries,).

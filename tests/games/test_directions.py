@@ -8,6 +8,8 @@ import pytest
 from directions_oracle import PlainLimited, PlainPeople, PlainRelease
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 from tiers import cases, examples
 
 from reidsim.adversaries.response import OneShotAdversary
@@ -186,6 +188,8 @@ def test_no_change_of_two_records_improves_the_best_release(seeds, people_have_s
     for seed in seeds:
         plain = random_release(seed, people_have_several=people_have_several)
         game, linker = game_of_people(plain) if people_have_several else directed(plain)
+        # An adversary who knows everybody in the release is met after the search; see below.
+        linker.counts_release = False
         constraint, may_withhold = Constraint(no_attack=no_attack), no_attack or seed % 3 > 0
         present = branch_and_bound(by_record(game), constraint)
         choice = best_release(game, linker, present, constraint, may_withhold=may_withhold)
@@ -235,6 +239,7 @@ def test_the_best_release_pays_at_least_as_much_as_the_best_one_without_attacks(
 def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, people_have_several, monkeypatch):
     plain = random_release(seed, people_have_several=people_have_several)
     game, linker = game_of_people(plain) if people_have_several else directed(plain)
+    linker.counts_release = False
     constraint, last = Constraint(no_attack=True), game.space.size - 1
     alone = branch_and_bound(by_record(game), constraint)
     monkeypatch.setattr(best_replies, "MOST_SEARCHED", 0)
@@ -248,6 +253,47 @@ def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, peopl
     as_it_is = np.arange(game.space.size) == 0
     alone = chosen(np.zeros(game.n_records, dtype=np.int64))
     assert (best_release(game, linker, alone, forms=as_it_is).strategies == 0).all()
+
+
+@pytest.mark.parametrize("people_have_several", [False, True])
+@pytest.mark.parametrize("most_searched", [best_replies.MOST_SEARCHED, 0])
+@pytest.mark.parametrize("seeds", cases([range(at, at + 20) for at in range(0, 200, 20)], [range(20)]), ids=str)
+def test_without_attacks_no_assignment_of_all_rows_excludes_a_person_who_fits(
+    seeds, most_searched, people_have_several, monkeypatch
+):
+    monkeypatch.setattr(best_replies, "MOST_SEARCHED", most_searched)
+    changed = 0
+    for seed in seeds:
+        plain = random_release(seed, people_have_several=people_have_several)
+        plain = replace(plain, people=plain.records) if not people_have_several else plain
+        game, linker = game_of_people(plain) if people_have_several else directed(plain)
+        constraint, found = Constraint(no_attack=True), {}
+        for knows_everybody in (False, True):
+            linker.counts_release = knows_everybody
+            found[knows_everybody] = best_release(
+                game, linker, branch_and_bound(by_record(game), constraint), constraint
+            ).strategies.tolist()
+        before, after = found[False], found[True]
+        assert not any(plain.attacked(i, after) for i in range(len(after)))
+        assert [at < 0 for at in after] == [at < 0 for at in before]
+        n = range(len(after))
+        assert all(plain.rows_that_fit(i, after) >= plain.rows_that_fit(i, before) for i in n)
+        rows = [each if people_have_several else (each,) for each in plain.records]
+        forms = [strategy for row, strategy in zip(rows, after, strict=True) for _ in row]
+        records = [each for row in rows for each in row]
+        # A withheld row may belong to anybody.
+        fits = np.array(
+            [
+                [form < 0 or plain.shown(other, form) == plain.shown(own, form) for other in records]
+                for own, form in zip(records, forms, strict=True)
+            ]
+        )
+        for row, record in np.argwhere(fits & (np.array(forms) >= 0)[:, None]).tolist():
+            others = np.delete(np.delete(fits, row, axis=0), record, axis=1)
+            matched = maximum_bipartite_matching(csr_array(others))
+            assert (matched >= 0).all(), f"seed {seed}: row {row} cannot belong to record {record}"
+        changed += before != after
+    assert changed
 
 
 @examples(100)

@@ -26,7 +26,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -49,6 +49,7 @@ from reidsim.games.directions.effects import (
     share_as,
     total_harm,
 )
+from reidsim.games.directions.exclusions import benefit_of_each, without_exclusions
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import (
     WITHHELD,
@@ -87,7 +88,8 @@ class DirectedLinker:
         Linker from rows to people, as in direction "record".
     released : Linker
         Linker from rows to the people of the release: the group size of a row counts the people whose records are
-        released, if all records have the same strategy.
+        released, if all records have the same strategy. It is `by_record` if the adversary counts the people of the
+        release, so that it knows everybody in it.
     kind : ndarray of int64, shape (n_records,)
         Index of each record's payoff parameters. An adversary replies in the same way to all records of a kind.
     people : ndarray of int64, shape (n_records,), optional
@@ -106,7 +108,7 @@ class DirectedLinker:
         self.lattice, self.direction, self.by_record, self.kind = lattice, direction, by_record, kind
         self.people = np.ones(len(kind), dtype=np.int64) if people is None else people
         self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None, self.people)
-        self._released = released
+        self._released, self.counts_release = released, by_record is released
         # The releases of all policies are evaluated under several payoff parameters, and against several adversaries.
         self._of_release = lru_cache(maxsize=8)(self._counted)
         self._of_weighted = lru_cache(maxsize=8)(self._weighted)
@@ -343,16 +345,16 @@ def is_searched(n_records: int, n_strategies: int) -> bool:
 
 
 class CoarseRows(Exception):  # noqa: N818 - not an error: the study then makes finer rows
-    """Signal of releases that suppress only some records of a row of the game.
+    """Signal of releases that generalize only some records of a row of the game.
 
     Parameters
     ----------
     split : list of tuple
-        For each release, the rows of the game whose records lose equal benefit, and how many of their records, in the
-        order of the table, need their own rows.
+        For each release, the group of each row of the game, shape (n_rows,), -1 if it has none, and how many records of
+        each group, in the order of the table, need their own rows, shape (n_groups,).
     """
 
-    def __init__(self, split: list[tuple[Rows, int]]) -> None:
+    def __init__(self, split: list[tuple[Rows, NDArray[np.int64]]]) -> None:
         super().__init__(split)
         self.split = split
 
@@ -384,6 +386,10 @@ def best_release(
 
     If records times (records plus strategies) exceed 10 million, as with 3,000 records and 600 strategies, the release
     of `_few_suppressed` is returned without a search.
+
+    If the adversary counts the people of the release, and attacks are forbidden or sensitive values limited, some
+    records are then generalized further, so that no assignment of all rows excludes a person who fits a row. Single
+    changes may raise the payoff of the result.
 
     Parameters
     ----------
@@ -419,11 +425,31 @@ def best_release(
     CoarseRows
         If only some records of a row are to be suppressed; rows of single records never raise it.
     """
-    constraint, n, size, safe = constraint or Constraint(), game.n_records, game.space.size, safe or present
+    constraint, size, safe = constraint or Constraint(), game.space.size, safe or present
     forms = np.ones(size, dtype=np.bool_) if forms is None else forms
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
-    if not is_searched(int(linker.people.sum()), size):
-        return _few_suppressed(game, linker, present, safe, constraint, limits, forms)
+    searched = is_searched(int(linker.people.sum()), size)
+    solve = partial(_one_at_a_time, may_withhold=may_withhold, report=report) if searched else _few_suppressed
+    found = solve(game, linker, present, safe, constraint, limits, forms)
+    if linker.counts_release and (constraint.no_attack or limits is not None):
+        return replace(found, strategies=_nobody_excluded(game, linker, found.strategies, constraint, limits, forms))
+    return found
+
+
+def _one_at_a_time(
+    game: RecordGame,
+    linker: DirectedLinker,
+    present: Choice,
+    safe: Choice,
+    constraint: Constraint,
+    limits: PersonLimits | None,
+    forms: NDArray[np.bool_],
+    *,
+    may_withhold: bool,
+    report: Callable[[], object],
+) -> Choice:
+    """Return the result of the search; for the parameters see `best_release`."""
+    n, size = game.n_records, game.space.size
     anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
     allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
     (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits, report)
@@ -463,6 +489,40 @@ def _valid(game: RecordGame, strategies: Strategies, constraint: Constraint, lim
         strategies = kept
 
 
+def _nobody_excluded(
+    game: RecordGame,
+    linker: DirectedLinker,
+    strategies: Strategies,
+    constraint: Constraint,
+    limits: PersonLimits | None,
+    forms: NDArray[np.bool_],
+) -> Strategies:
+    """Generalize records further until no assignment of all rows to people excludes anybody, shape (n_records,).
+
+    The release is `strategies`. Records that exceed limits afterwards are withheld, and the rest is repeated. For the
+    other parameters see `best_release`.
+
+    Raises
+    ------
+    CoarseRows
+        If only some records of a row are to be generalized.
+    """
+    anyhow = replace(constraint, no_attack=False)
+
+    def allowed(strategy: int, rows: Rows) -> NDArray[np.bool_]:
+        usable = np.full(len(rows), forms[strategy])
+        return usable & anyhow.allows(game.space, strategy, np.zeros_like(usable), rows)
+
+    lattice, fitting = linker.lattice, linker.rows
+    while True:
+        changed, apart = without_exclusions(game, lattice, fitting, linker.kind, linker.people, strategies, allowed)
+        if apart.any():
+            raise CoarseRows([(np.arange(game.n_records), apart)])
+        strategies = _valid(game, changed, constraint, limits)
+        if np.array_equal(strategies, changed):
+            return strategies
+
+
 def _few_suppressed(
     game: RecordGame,
     linker: DirectedLinker,
@@ -485,16 +545,13 @@ def _few_suppressed(
         attacked = by_record(game).outcome(last).response.invited
     (kind, needed), people, cautious = needed_rows(game, linker), linker.people, replace(constraint, no_attack=True)
 
-    split: list[tuple[Rows, int]] = []
+    split: list[tuple[Rows, NDArray[np.int64]]] = []
 
     def suppressed(strategies: Strategies, within: Constraint = constraint) -> Strategies:
         may_suppress = within.allows(game.space, last, attacked) & forms[last]
         is_shared = strategies != WITHHELD
         usable = np.flatnonzero(is_shared & may_suppress)
-        utility = np.zeros(game.n_records)
-        for strategy, rows in shared_rows(strategies):
-            utility[rows] = game.space.utility(strategy, rows)
-        lost = (game.benefit * utility - game.benefit_of(last))[usable]
+        lost = benefit_of_each(game, strategies[usable], usable) - game.benefit_of(last, usable)
         rows_needed = int(needed[kind[is_shared]].max(initial=0))
         order = np.argsort(lost, kind="stable")
         # Rows are in the order of their first records, so that records are taken in the order of the table.
@@ -502,7 +559,7 @@ def _few_suppressed(
         cheapest, most = usable[order], lost[order].max(initial=-np.inf)
         tied, number = usable[lost == most], rows_needed - int(people[usable[lost < most]].sum())
         if number < people[tied].sum() and (people[cheapest[lost[order] == most]] > 1).any():
-            split.append((tied, number))
+            split.append((np.where(np.isin(np.arange(game.n_records), tied), 0, -1), np.array([number])))
         return np.where(np.isin(np.arange(game.n_records), cheapest), last, strategies)
 
     tried = [suppressed(safe.strategies, cautious)]

@@ -939,20 +939,25 @@ class TablesStudy(Study[TablesScenario]):
         by_row = all(policy in POLICIES for policy in publisher.policies) and not publisher.attribute_limits
         if self.persons is not None or not by_row or is_searched(self.n_records, self.lattice.size):
             return self.by_subject()
-        none = np.zeros(0, dtype=np.intp)
-        study, records = self._with_own_rows(none), [none]
-        for policy in publisher.policies:
+        records, policies = np.zeros(0, dtype=np.intp), list(publisher.policies)
+        study = self._with_own_rows(records)
+        while policies:
             try:
-                policy_named(policy).choose(study, study.belief, 0)
+                policy_named(policies[0]).choose(study, study.belief, 0)
+                del policies[0]
             except CoarseRows as coarse:
-                for rows, number in coarse.split:
-                    is_tied = np.isin(np.arange(study.lattice.n_records), rows)
-                    left = number
+                found = [records]
+                for group_of_row, left in coarse.split:
                     for part in parts_of(self.n_records):
-                        tied = np.flatnonzero(is_tied[study.cell_of_record[part]])[:left]
-                        records.append(part.start + tied)
-                        left -= len(tied)
-        return study._with_own_rows(np.unique(np.concatenate(records)))
+                        group = group_of_row[study.cell_of_record[part]]
+                        order = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
+                        of = group[order]
+                        taken = np.arange(len(of)) - np.searchsorted(of, of) < left[of]
+                        found.append(part.start + order[taken])
+                        left = left - np.bincount(of[taken], minlength=len(left))
+                records = np.unique(np.concatenate(found))
+                study = self._with_own_rows(records)
+        return study
 
     def among(self, participants: NDArray[np.int64]) -> TablesStudy:
         """Return the study on the records of data subjects who participate.

@@ -1,0 +1,163 @@
+"""Generalize records so that no assignment of all rows to people excludes anybody who fits a row.
+
+Exclusions come from components of `reidsim.linkage.assignments` that paths enter but do not leave. In each round, one
+record of each such component is generalized like a row outside the component that fits it. The record's row then also
+fits the person of that row, so that a path leaves the component. If no such strategy is allowed, a record is withheld,
+which may then be anybody's. Otherwise, rows only become more general, so no row fits fewer people, and no person fewer
+rows, than before.
+
+A row of the game may hold several equal records. Only one of them is generalized in a round, so the row is divided into
+parts whose records have one strategy each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.games.record_game import WITHHELD, RecordGame, shared_rows
+from reidsim.linkage.assignments import components, ways_into_ends
+from reidsim.linkage.partition import FittingRows
+from reidsim.linkage.people import ranges
+from reidsim.populations.population import distinct_rows
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
+
+Positions = NDArray[np.intp]
+# Returns for which of some rows of the game a strategy is allowed.
+Allowed = Callable[[int, Rows], NDArray[np.bool_]]
+
+
+class Parts(NamedTuple):
+    """Parts of the rows of a game.
+
+    Attributes
+    ----------
+    row : ndarray of int, shape (n_parts,)
+        Row of the game to which each part belongs.
+    people : ndarray of int64, shape (n_parts,)
+        Number of people in each part.
+    strategy : ndarray of int64, shape (n_parts,)
+        Strategy of each part; -1 if withheld.
+    cell : ndarray of int64, shape (n_entries,)
+        Cell of each entry; an entry is one of the distinct records of a part's person.
+    of_entry : ndarray of int, shape (n_entries,)
+        Part of each entry.
+    """
+
+    row: Positions
+    people: NDArray[np.int64]
+    strategy: Strategies
+    cell: NDArray[np.int64]
+    of_entry: Positions
+
+
+def without_exclusions(
+    game: RecordGame,
+    lattice: GeneralizationLattice,
+    rows: FittingRows,
+    kind: NDArray[np.int64],
+    people: NDArray[np.int64],
+    strategies: Strategies,
+    allowed: Allowed,
+) -> tuple[Strategies, NDArray[np.int64]]:
+    """Return a release in which nobody who fits a row is excluded.
+
+    Parameters
+    ----------
+    game : RecordGame
+    lattice : GeneralizationLattice
+        Lattice of the game's strategies.
+    rows : FittingRows
+        Fitting rows of the game.
+    kind, people : ndarray of int64, shape (n_rows,)
+        Index of each row's payoff parameters, and its number of people.
+    strategies : ndarray of int64, shape (n_rows,)
+        Strategy of each row; -1 if withheld.
+    allowed : callable
+
+    Returns
+    -------
+    strategies : ndarray of int64, shape (n_rows,)
+        Strategy of each row, or of its other records if some of them have a strategy of their own.
+    apart : ndarray of int64, shape (n_rows,)
+        Number of records of each row that have a strategy of their own.
+    """
+    n = game.n_records
+    entries = np.diff(rows.begin)
+    parts = Parts(np.arange(n), people, strategies, rows.cell_of_entry, np.repeat(np.arange(n), entries))
+    while True:
+        at, changed = _cheapest_ways_out(game, lattice, rows, kind, entries > 1, parts, allowed)
+        if not len(at):
+            return parts.strategy[:n], np.bincount(parts.row[n:], minlength=n)
+        parts = _generalized(parts, at, changed)
+
+
+def _cheapest_ways_out(
+    game: RecordGame,
+    lattice: GeneralizationLattice,
+    rows: FittingRows,
+    kind: NDArray[np.int64],
+    has_several: NDArray[np.bool_],
+    parts: Parts,
+    allowed: Allowed,
+) -> tuple[Positions, Strategies]:
+    """Return entries whose parts are to be generalized, one of each component without a way out, and their strategies.
+
+    `has_several` marks the rows of people with several records. The arrays have shape (n,), without repeated parts.
+    """
+    strategy, has_people = parts.strategy[parts.of_entry], parts.people[parts.of_entry] > 0
+    shared = np.flatnonzero(has_people & (strategy != WITHHELD))
+    withheld = np.unique(parts.cell[has_people & (strategy == WITHHELD)])
+    fits, form = rows.forms(parts.cell[shared], strategy[shared])
+    found = components(fits, parts.cell[shared], form, withheld)
+    cell, from_form = ways_into_ends(fits, found)
+    of_form = np.zeros(fits.shape[1], dtype=np.int64)
+    of_form[form] = strategy[shared]
+    # Rows with one strategy that fit the same cell are equal.
+    cell, like = np.divmod(np.unique(cell * lattice.size + of_form[from_form]), lattice.size)
+    # Of equal records with equal strategies, the first is enough; people with several records are not compared.
+    part = parts.of_entry[shared]
+    alone = np.where(has_several[parts.row[part]], part, -1)
+    shared = shared[distinct_rows([parts.cell[shared], kind[parts.row[part]], strategy[shared], alone], len(shared))[0]]
+    begin, end = (np.searchsorted(parts.cell[shared], cell, side) for side in ("left", "right"))
+    at, start = ranges(begin, end - begin)
+    at, like = shared[at], np.repeat(like, np.diff(start))
+    part, row, changed = parts.of_entry[at], parts.row[parts.of_entry[at]], lattice.join(strategy[at], like)
+    for new, places in shared_rows(changed):
+        changed[places[~allowed(new, row[places])]] = WITHHELD
+    lost = benefit_of_each(game, strategy[at], row) - benefit_of_each(game, changed, row)
+    # Ties do not depend on which records share a row of the game.
+    order = np.lexsort((strategy[at], kind[row], parts.cell[at], changed, lost, changed == WITHHELD))
+    best = order[np.unique(found.of_cell[parts.cell[at[order]]], return_index=True)[1]]
+    best = best[np.unique(part[best], return_index=True)[1]]
+    return at[best], changed[best]
+
+
+def _generalized(parts: Parts, at: Positions, changed: Strategies) -> Parts:
+    """Return the parts after one record of the part of each entry `at` takes the strategy `changed`."""
+    part = parts.of_entry[at]
+    strategy, people, is_divided = parts.strategy.copy(), parts.people.copy(), parts.people[part] > 1
+    strategy[part[~is_divided]] = changed[~is_divided]
+    people[part[is_divided]] -= 1
+    new, n = at[is_divided], len(people)
+    return Parts(
+        np.append(parts.row, parts.row[part[is_divided]]),
+        np.append(people, np.ones_like(new)),
+        np.append(strategy, changed[is_divided]),
+        np.append(parts.cell, parts.cell[new]),
+        np.append(parts.of_entry, np.arange(n, n + len(new))),
+    )
+
+
+def benefit_of_each(game: RecordGame, strategies: Strategies, rows: Rows) -> Floats:
+    """Return the benefit of some rows of a game, each under its own strategy, in currency units, shape (n,).
+
+    It is 0 for withheld rows (strategy -1).
+    """
+    benefit = np.zeros(len(rows))
+    for strategy, places in shared_rows(strategies):
+        benefit[places] = game.benefit_of(strategy, rows[places])
+    return benefit
