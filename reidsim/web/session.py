@@ -466,7 +466,7 @@ class Session:
         Returns
         -------
         recommended : str
-            "" if every release exceeds a limit.
+            "" if every release exceeds a limit, or the best one has no record.
         policy : str
             Policy of the table.
         singled_out : DataFrame
@@ -480,12 +480,13 @@ class Session:
         result = self.solve(with_rounds=self.has_rounds)
         releases = present(self.releases(result))
         best = releases.ranked(mean_payoffs(StoredRun.from_result(result)))[0]
+        is_recommended = releases.is_within_limit(best) and len(releases.by_policy[best].shared.table)
         policy = chosen if chosen in releases.by_policy else best
         shared = releases.by_policy[policy].shared
         # The read-back refuses nothing; the file would be refused above this share.
         kept = replace(shared.kept, max_singled_out=MOST_SINGLED_OUT)
         table = joint_uniqueness(replace(shared, kept=kept))
-        return best if releases.is_within_limit(best) else "", policy, table
+        return best if is_recommended else "", policy, table
 
     def keep(self, column: str, key: str, value: Any) -> None:
         """Keep a column or not (key ``share``), or give the reason why no outsider knows it (key ``reason``).

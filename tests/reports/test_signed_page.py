@@ -308,3 +308,22 @@ def test_a_missing_library_for_pdf_is_named(shared, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"package xhtml2pdf .*reidsim\[pdf\]"):
         reidsim.report(shared / "results", tmp_path / "a.pdf", break_even=False)
     assert not (tmp_path / "a.pdf").exists()
+
+
+def test_a_release_without_records_is_not_recommended(tmp_path, capsys):
+    """All people have one illness, so that no release has two illnesses in each group."""
+    people().assign(illness="flu").to_csv(tmp_path / "people.csv", index=False)
+    limits = 'policies = ["no-attack"]\nsensitive = "illness"\nl_diversity = 2'
+    text = SCENARIO.replace("DIRECTION", "both").partition("policies")[0] + limits
+    (tmp_path / "patients.toml").write_text(text)
+    assert command("run", tmp_path / "patients.toml", "-o", tmp_path / "results") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "no record is attacked, because every record is withheld or fully suppressed" in printed
+    assert command("share", tmp_path / "results", "-o", tmp_path / "shared.csv") == 0
+    assert "no record is shared" in capsys.readouterr().err
+    page = plain(report_text(tmp_path / "results", break_even=False))
+    assert "Recommended release" not in page
+    assert "Share no record under these settings: no-attack pays 0.00 per record" in page
+    assert "a file of more people, weaker limits on illness." in page
+    assert "The written file shared.csv holds no record." in page
+    assert "exposes no record, because it releases none" in page

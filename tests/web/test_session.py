@@ -352,6 +352,11 @@ def test_no_release_is_recommended_if_all_exceed_the_limit(session):
     assert session.recommended("")[:2] == ("", "no-protection")
 
 
+def test_a_release_without_records_is_not_recommended(session):
+    session.change({"publisher.policies": ["no-attack"], "economics.cost": 0.01})
+    assert session.recommended("")[:2] == ("", "no-attack")
+
+
 def test_a_signed_report_stays_beside_newer_files(session):
     policy, *_ = session.recommended("")
     session.write_release(policy)
