@@ -34,8 +34,7 @@ _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/
 _MOST = 0.5
 # Values are shared by few people if the average number of people per value is at most this.
 _FEW_PEOPLE = 5.0
-# A column with at most this many distinct values in many rows is never identifying, even if its name suggests it (such
-# as `telephone` with values yes and no).
+# A column with at most this many distinct values in many rows is not identifying by the number of its values.
 _FEW_VALUES = 10
 # With fewer people, a large share of distinct values is not evidence of an identifying column.
 _ENOUGH_PEOPLE = 20
@@ -150,8 +149,8 @@ def why_identifying(
     The reasons are, in this order: the column's name; the format of its values; unique values, which no other person
     has, of more than half of the people; and, with 20 people or more, at least half as many distinct values as people.
     Last come a name or format of record numbers, if a value has at most 5 people on average. Marks of missing values,
-    such as ``NA``, are ignored. A column with at most 10 distinct values, each shared by more than 5 people on average,
-    is never identifying; one with a single distinct value only by its name or format.
+    such as ``NA``, are ignored. Only its name or format can make a column identifying that has a single distinct
+    value, or at most 10 distinct values, each shared by more than 5 people on average.
 
     Parameters
     ----------
@@ -215,7 +214,7 @@ def why_values_identify(
     people = held if people is None else people
     alone = sum(count == 1 for _, count in counted) if alone is None else alone
     few_share = held <= _FEW_PEOPLE * len(distinct)
-    if not counted or (not few_share and len(distinct) <= _FEW_VALUES):
+    if not counted:
         return ""
     if called := named_identifier(name):
         return f"its name suggests {called}"
@@ -223,7 +222,7 @@ def why_values_identify(
     if looks := format_of(sample):
         return f"its values look like {looks}"
     # A single distinct value is not evidence.
-    if len(distinct) == 1 or not unique:
+    if len(distinct) == 1 or not unique or (not few_share and len(distinct) <= _FEW_VALUES):
         return ""
     amounts = is_all_numbers(sample)
     own = f"{alone:,} of {people:,} people have one that no other person has, among {len(distinct):,} distinct values"
