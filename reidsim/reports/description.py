@@ -16,7 +16,7 @@ from pyarrow import parquet
 from reidsim.agents.explanation import OPTION_COLUMNS, options_table
 from reidsim.audit.identifiers import plain_words
 from reidsim.core import tables
-from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, listed, locating, not_among, refuse_first, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device
 from reidsim.core.tables import as_file
 from reidsim.core.wording import counted
@@ -37,7 +37,7 @@ from reidsim.populations.population import UNKNOWN
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import types_of
-from reidsim.scenarios.kind import find_kind, kind_of
+from reidsim.scenarios.kind import find_kind, keys_of_records, kind_of
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.scenario import Scenario
 
@@ -154,6 +154,8 @@ class CodedFile(NamedTuple):
         Number of records in each row, 0 or more; None if each row is one record.
     weights : ndarray of float64, shape (n_rows,), or None
         Sampling weight of each row: number of people in the population per record. None without a weight column.
+    of_record : ndarray of int, shape (n_rows,), or None
+        Person of each row, from 0; None if each row is a person.
     recorded : dict
         Metadata of a file made by reidsim, such as its kind, title and source; empty for other files.
     repeating : list of str
@@ -164,6 +166,7 @@ class CodedFile(NamedTuple):
     codes: pd.DataFrame
     counts: NDArray[np.int64] | None
     weights: NDArray[np.float64] | None
+    of_record: NDArray[np.intp] | None
     recorded: dict[str, Any]
     repeating: list[str]
 
@@ -338,13 +341,12 @@ def describe(
             raise InputError(problem, source=source, where="--weight", found=weight, expected=expected)
         if columns is not None and person is not None and person not in columns:
             columns = [*columns, person]
-        file, n_people = read_coded_file(source, columns=columns, count=count, weight=weight, encoding=encoding), None
-        if person is None:
+        file, n_people = read_coded_file(source, columns, count, weight, person, encoding), None
+        if file.of_record is None:
             frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.codes, file.counts))
             profile = KAnonymityProfile(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
         else:
-            file, of_record = _people(file, person, source)
-            frequencies, profile = _by_people(file.codes, of_record)
+            frequencies, profile = _by_people(file.codes, file.of_record)
             n_people = profile.total
         attributes = tuple(_described(str(name), codes, file.counts) for name, codes in file.codes.items())
         uniqueness, weights = None, file.weights
@@ -400,28 +402,6 @@ def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) ->
     return np.bincount(codes.groupby(list(codes), sort=False).ngroup(), counts).astype(np.int64)
 
 
-def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDArray[np.intp]]:
-    """Return the file without the person column, and the person number of each row.
-
-    Person numbers are from 0, shape (n_rows,). `person` is the name of the column; `source` is the file, for messages.
-
-    Raises
-    ------
-    InputError
-        If the file has no person column or no other one, a row has no person, or rows are counts of records.
-    """
-    if person not in file.codes or len(file.codes.columns) == 1:
-        problem, names = "no such column in addition to attributes", list(file.codes)
-        raise not_among(problem, person, names, source=source, where="--person", shown=20)
-    if file.counts is not None:
-        problem = "a person key is not supported for rows with counts"
-        raise InputError(problem, source=source, where="--person", found=person)
-    others, key = file.codes.drop(columns=person), file.codes[person].to_numpy()
-    missing = key == MISSING
-    refuse_rows(missing, "value missing", source=source, column=person, expected="a value in every row")
-    return file._replace(codes=others), np.unique(key, return_inverse=True)[1]
-
-
 def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupFrequencies, KAnonymityProfile]:
     """Return group sizes counted in people, and people by their smallest group.
 
@@ -449,10 +429,10 @@ def _described(name: str, codes: pd.Series[int], counts: NDArray[np.int64] | Non
 
 def read_coded_file(
     path: Path,
-    *,
     columns: Sequence[str] | None = None,
     count: str | None = None,
     weight: str | None = None,
+    person: str | None = None,
     encoding: str | None = None,
 ) -> CodedFile:
     """Read a file of people as integer codes.
@@ -468,6 +448,8 @@ def read_coded_file(
         Column with the number of records in a row. By default, the column recorded in the file, if any.
     weight : str, optional
         Column with sampling weights.
+    person : str, optional
+        Column that identifies the person of each record; it is no attribute.
     encoding : str, optional
         Encoding of delimited text; UTF-8 if not given.
 
@@ -481,7 +463,7 @@ def read_coded_file(
     InputError
         If the file cannot be read, has no rows, lacks a column, or has no attribute or a column with several values per
         row; if a column is named twice or has two uses; if its counts are not whole numbers of 0 or more, or are all 0;
-        or if a weight is not a number of 1 or more.
+        if a weight is not a number of 1 or more; or if a row has no person, or rows with a person are counts.
     """
     recorded, weights = dict[str, Any](), None
     require_no_device(path)
@@ -510,11 +492,21 @@ def read_coded_file(
         weights = _numbers(table[weight])
         with locating(path):
             require_weights(weights, weight)
+    of_record = None
+    if person is not None:
+        if person not in columns or len(columns) == 1:
+            problem = "no such column in addition to attributes"
+            raise not_among(problem, person, columns, source=path, where="--person", shown=20)
+        problem = "a person key is not supported for rows with counts"
+        refuse_first((count is not None, problem, "--person", person, None), source=path)
+        of_record = keys_of_records(table, person, path)
+        columns = [name for name in columns if name != person]
     keys = [str(name) for name in table if plain_words(str(name)) in NAMES.keys["person"]]
     return CodedFile(
         codes=pd.DataFrame({name: _codes(table[name]) for name in columns}),
         counts=None if count is None else _counts(table[count], count, path),
         weights=weights,
+        of_record=of_record,
         recorded=recorded,
         repeating=[name for name in keys if table.loc[table[name] != "", name].duplicated().any()],
     )

@@ -118,6 +118,9 @@ def test_people_with_several_records_are_not_unique_only_if_the_key_is_given(tmp
     )
     by_person = describe(path, columns=["born"], person="Patient No")
     assert (by_person.uniques, by_person.warnings) == (1, ())
+    path.write_text(path.read_text().replace("3;1961", "NA;1961"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"row 5, column 'Patient No': value missing; expected a value in every row"):
+        describe(path, columns=["born"], person="Patient No")
 
 
 SURVEY = "age,town,wt\n40,A,12.5\n40,A,7.5\n41,A,30\n40,B,2.25\n41,B,1\n"
