@@ -20,7 +20,7 @@ from reidsim.core.validation import inline_toml, toml_key
 from reidsim.core.wording import counted
 from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values, spelled
 from reidsim.drafts.options import DraftOptions
-from reidsim.drafts.people import people_keys, weight_column
+from reidsim.drafts.people import people_keys, people_numbers, weight_column
 from reidsim.drafts.preview import FilePreview
 from reidsim.drafts.profile import ColumnProfile, Names, rows_with
 from reidsim.drafts.roles import DIRECT, HOUSEHOLD, LEFT_OUT, PERSON, QUASI, WEIGHT, release_keys
@@ -208,9 +208,10 @@ def draft_scenario(
     profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
-    if options.person:
-        keys_of_records(frame, options.person, data)
     keys = people_keys(records, profiles, options, words)
+    # Numbers of people that never repeat as written may repeat in another form.
+    for key in [keys.person] if keys.person else [] if options.one_row_per_person else people_numbers(profiles, words):
+        keys_of_records(frame, key, data)
     if keys.undecided:
         raise UndecidedPersonError(keys.undecided, data)
     with locating(data):

@@ -123,6 +123,11 @@ def people_keys(
     return PeopleKeys(person, next(iter(households), None), n_people, undecided)
 
 
+def people_numbers(profiles: Sequence[ColumnProfile], names: Names) -> list[str]:
+    """Return the columns without missing values that are named as a number of people."""
+    return [each.name for each in profiles if not each.missing and plain_words(each.name) in names.keys["person"]]
+
+
 @dataclass(frozen=True, eq=False)
 class _Finder:
     """Search of a table for the columns that identify people and households.

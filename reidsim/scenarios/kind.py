@@ -31,7 +31,8 @@ from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError, refuse_rows
 from reidsim.core.files import read_toml
 from reidsim.core.numerics import random_stream
-from reidsim.core.tables import existing, read_table, require_columns
+from reidsim.core.rows import combined
+from reidsim.core.tables import existing, read_table, require_columns, spelled_plainly
 from reidsim.core.validation import with_texts
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
@@ -63,6 +64,8 @@ ROWS_PER_PART = 100_000
 
 # Texts that mean a missing key, in lower case. They are refused, because rows without a key would form one person.
 _MISSING = ("", "na", "n/a", "nan", "null", "none", ".")
+# A whole number with leading zeros or decimals of 0, as spreadsheets and statistical programs drop or add them.
+_WHOLE = r"^0*([0-9]+?)(?:\.0+)?$"
 # Columns of records.parquet for the person and household of a record. The person is a number, never the key itself.
 PERSON, HOUSEHOLD = "person", HOUSEHOLD_RISK.column
 
@@ -117,6 +120,18 @@ def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if key is None else (key,) if isinstance(key, str) else tuple(key)
 
 
+def plain_keys(keys: pd.Index[str]) -> pd.Series[str]:
+    """Return keys in one form of the forms that programs may have changed: ``7`` for ``0007``, ``7`` and ``7.0``.
+
+    Letters are spelled plainly; see `spelled_plainly`.
+    """
+    plain = pd.Series(keys).str.lower()
+    # Lower case of printable ASCII without blanks is spelled plainly.
+    others = ~plain.str.fullmatch("[!-~]*")
+    plain[others] = plain[others].map(spelled_plainly)
+    return plain.str.replace(_WHOLE, r"\1", regex=True)
+
+
 def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str | Path) -> Keys:
     """Return the number of each record's person or household, shape (n_records,).
 
@@ -134,14 +149,34 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     Raises
     ------
     InputError
-        If a column does not exist, or a value is missing; the message names the row.
+        If a column does not exist, a value is missing, or two keys differ only in form (see `plain_keys`); the message
+        names the row.
     """
-    require_columns(frame, key_columns(key), source)
-    values = [frame[column].str.strip() for column in key_columns(key)]
-    for text in values:
+    columns = key_columns(key)
+    require_columns(frame, columns, source)
+    written, plain = [], []
+    for name in columns:
+        text = frame[name].str.strip()
         missing, expected = text.str.lower().isin(_MISSING), "a value in every row"
-        refuse_rows(missing, "value missing", source=source, column=text.name, expected=expected)
-    return np.asarray(frame.groupby(values, sort=False, observed=True).ngroup(), dtype=np.intp)
+        refuse_rows(missing, "value missing", source=source, column=name, expected=expected)
+        codes, texts = pd.factorize(text)
+        written.append(codes)
+        plain.append(pd.factorize(plain_keys(texts))[0][codes])
+    number, of_plain = combined(written), combined(plain)
+    first = np.unique(of_plain, return_index=True)[1][of_plain]
+    wrong = pd.Series(number != number[first], frame.index)
+    if wrong.any():
+        keys = frame[list(columns)].astype("str").agg(" ".join, axis=1).str.strip()
+        others = "or a key that differs in more than leading zeros, decimals of 0, upper case and blanks"
+        refuse_rows(
+            wrong,
+            "a key in two forms, which would count as two keys",
+            source=source,
+            column=" and ".join(columns),
+            found=keys,
+            expected=lambda row: f"{keys.iloc[first[row]]!r} as in row {frame.index[first[row]] + 1}, {others}",
+        )
+    return np.asarray(number, dtype=np.intp)
 
 
 def require_same(

@@ -104,6 +104,14 @@ def test_an_identifier_that_repeats_without_evidence_is_for_the_user_to_decide(t
     assert "person" in reidsim.new(table, person="policy number").scenario.scenario.release.model_dump()
 
 
+def test_numbers_of_people_in_two_forms_are_refused():
+    """Each number occurs once as written, and twice as a number."""
+    table = pd.DataFrame({"patient": ["0007", "7", "0012", "12.0"], "age": list("3344"), "sex": list("fmmf")})
+    with pytest.raises(InputError, match=r"row 2, column 'patient': a key in two forms.*expected '0007' as in row 1"):
+        reidsim.new(table)
+    assert reidsim.new(table, one_row_per_person=True).unit == "4 rows: each row is a person (as declared)"
+
+
 def test_a_draft_changes_roles_without_reading_the_file_again(tmp_path, monkeypatch):
     table, done = claims(), []
     table.loc[0, "Diagnose"] = table.loc[1, "Diagnose"] = "C50"

@@ -19,6 +19,7 @@ from tiers import cases
 
 import reidsim
 from reidsim.core.errors import InputError
+from reidsim.scenarios.kind import keys_of_records
 
 HIERARCHIES = {"age": reidsim.intervals(2, 4), "sex": "suppress", "ward": "suppress"}
 RISKS = ("prosecutor", "journalist")
@@ -180,6 +181,13 @@ def test_a_key_that_no_two_rows_share_changes_nothing(variant):
         ({"pid": ["0", "1", "", "3"]}, "row 3, column 'pid': value missing"),
         ({"hid": ["a", "", "b", "b"]}, "row 2, column 'hid': value missing"),
         (
+            {"pid": ["0012", "0007", "0011", "7.0"]},
+            "row 4, column 'pid': a key in two forms, which would count as two keys; found '7.0'; expected '0007' as "
+            "in row 2, or a key that differs in more than",
+        ),
+        ({"pid": ["P7", "a  b", "A B", "P8"]}, "row 3, column 'pid': a key in two forms"),
+        ({"hid": ["7", "1", "2", "07"]}, "row 4, column 'hid': a key in two forms"),
+        (
             {"pid": list("0101"), "hid": list("aabb")},
             "row 3, column 'hid': records of the same person differ in household",
         ),
@@ -194,6 +202,15 @@ def test_keys_that_cannot_be_used_are_told_with_their_row(changes, told):
     with pytest.raises(InputError) as error:
         scenario.run()
     assert told in str(error.value)
+
+
+def test_numbers_of_constant_width_and_of_other_hospitals_are_keys():
+    """The number 7 of one hospital is not 007 of another one."""
+    frame = pd.DataFrame({"pid": ["0007", "0012", "0007"], "hospital": ["A", "A", "B"], "of": ["7", "12", "07"]})
+    assert keys_of_records(frame, "pid", "stays").tolist() == [0, 1, 0]
+    assert keys_of_records(frame, ("hospital", "of"), "stays").tolist() == [0, 1, 2]
+    with pytest.raises(InputError, match="row 3, column 'of': a key in two forms"):
+        keys_of_records(frame, "of", "stays")
 
 
 def test_losses_of_one_person_that_differ_are_an_error():
