@@ -63,7 +63,7 @@ def words_of(name: str) -> tuple[str, ...]:
     Words consist of letters and digits; ``camelCase`` is split, except in names in capitals. German umlauts are written
     as two letters, such as ``ae``.
     """
-    spelled = name.translate(_UMLAUTS)
+    spelled = unicodedata.normalize("NFC", name).translate(_UMLAUTS)
     plain = unicodedata.normalize("NFKD", spelled.upper() if name.isupper() else spelled)
     plain = "".join(character for character in plain if not unicodedata.combining(character))
     parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", plain)

@@ -13,6 +13,7 @@ import inspect
 import itertools
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -79,8 +80,12 @@ class InputError(ValueError):
             message += f"; found {_shortened(found)}"
         message += "" if expected is None else f"; expected {expected}"
         message += "" if hint is None else f" ({hint})"
-        # Names in the message may contain line breaks or control characters; the message must stay on one line.
-        super().__init__("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message))
+        # Names in the message may contain line breaks or control characters; the message must stay on one line. An
+        # accent that is a character of its own (Unicode NFD) would look like a part of its letter (NFC).
+        apart = "" if unicodedata.is_normalized("NFC", message) else "".join(filter(unicodedata.combining, message))
+        super().__init__(
+            "".join(ascii(sign)[1:-1] if sign in apart or not sign.isprintable() else sign for sign in message)
+        )
 
     def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
         """Return a copy of the error with a source file, a key, or both added.

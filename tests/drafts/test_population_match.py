@@ -1,5 +1,6 @@
 """Columns and values in another notation are matched to a population, or refused."""
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,18 @@ def in_other_words(people):
         sex=people["sex"].map(CODES),
         marital=people["marital"].str.upper(),
     )
+
+
+def test_letters_with_separate_accents_match_and_are_visible_in_messages(folder, reidsim_):
+    """The population has o and the accent as two characters (NFD), the records have one (NFC)."""
+    people = pd.DataFrame({"sex": ["F", "M"] * 20, "city": ["Bonn", "Bonn", "Köln", "Köln"] * 10})
+    written(folder, people.replace("Köln", "Ko\u0308ln"), people)
+    assert reidsim_("new", "patients.csv", "--population", "register.toml")[0] == 0
+    drafted = Path("patients/patients.toml").read_text()
+    assert tomllib.loads(drafted)["attributes"]["city"]["values"] == {"Köln": "Ko\u0308ln"}
+    Path("patients/patients.toml").write_text(drafted.replace('"Köln" = ', '"Cologne" = '))
+    code, _, err = reidsim_("check", "patients/patients.toml")
+    assert (code, "found 'Köln'; expected one of Bonn, Ko\\u0308ln (did you mean" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
