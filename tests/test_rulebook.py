@@ -72,7 +72,7 @@ def test_applied_to_the_release_itself_it_makes_the_shared_file(town, policy):
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
     n_shared = len(rows_of("out.csv")[1])
     assert f"{n_shared} of 80 records shared; withheld: {80 - n_shared} by a rule, 0 because no rule" in out
-    assert "risk was computed for the release of the rulebook" in err
+    assert "warning: not checked for new records: limits on the risk and on sensitive columns, section [kept] " in err
 
 
 def test_every_cell_has_one_rule_with_its_form(town):
@@ -122,6 +122,35 @@ def test_a_file_without_header_is_released_by_column_numbers(town):
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
     code, _, err = town("apply", "bare-rules.csv", "bare.csv", "-o", "new.csv", "--keep", "age")
     assert (code, "column 'age': column missing" in err) == (2, True)
+
+
+def test_kept_columns_of_new_records_are_checked_as_by_share(town):
+    """The note of a person of each cell is the person's own; a surname identifies people although they share it."""
+    frame = pd.read_csv("people.csv", dtype=str).assign(
+        note=[f"n{number // 4}" for number in range(80)], surname="Smith"
+    )
+    frame.to_csv("people.csv", index=False)
+    reidsim.run("town.toml").save("again")
+    share = ("share", "again", "--policy", "no-protection", "--accept-risk", "-o", "out.csv")
+    assert town(*share, "--rulebook", "rules.csv")[0] == 0
+    for path in ("out.csv", "out.csv.json"):
+        Path(path).unlink()
+    apply = ("apply", "rules.csv", "people.csv", "-o", "out.csv")
+    for options, says in {
+        ("--keep", "note"): "not written: kept columns single out people together with the quasi-identifiers: 'note'",
+        ("--keep", "note,surname"): "the column could identify most people: its name suggests name; found 'surname'",
+    }.items():
+        told = [town(*command, *options) for command in (share, apply)]
+        assert [code for code, *_ in told] == [2, 2]
+        assert all(says in err for *_, err in told)
+        assert not Path("out.csv").exists()
+    # Lists of columns, one with a comma in its name.
+    frame.rename(columns={"note": "a, b"}).to_csv("people.csv", index=False)
+    lists = ("--keep", '"a, b", surname', "--keep-identifier", "pid", "--unknown-to-outsiders", 'pid,"a, b"')
+    assert "found 'surname'" in town(*apply, *lists)[2]
+    code, _, err = town(*apply, *lists[2:], "--keep", '"a, b"')
+    assert (code, "warning: column 'pid', kept on request, could identify most people" in err) == (0, True)
+    assert rows_of("out.csv")[0] == ["a, b", "age", "Geschlecht", "pid"]
 
 
 def break_rules(change):

@@ -232,7 +232,7 @@ def test_records_that_are_withheld_are_left_out(folder, reidsim_):
     assert verify_shared(Path("shared.csv")) == sidecar
     code, out, err = reidsim_("share", "results", "-o", "again.csv")
     assert (code, err) == (
-        0, "warning: no record is shared: the policy withholds all records, or nobody participates\n"
+        0, "warning: no record is shared: all records are withheld, or nobody participates\n"
     )  # fmt: skip
     assert out.splitlines()[1] == "no-attack: 0 of 40 records in 0 equivalence classes"
 
@@ -670,14 +670,15 @@ def test_the_order_of_the_source_is_not_in_the_file(tmp_path, monkeypatch, polic
     rng = np.random.default_rng(4)
     people = pd.DataFrame({"age": rng.integers(18, 90, 300), "sex": rng.choice(["F", "M"], 300)})
     people["name"] = [f"N{number:03}" for number in rng.permutation(300)]
-    options = {"accept_risk": True, "keep_identifier": ["name"], "unknown_to_outsiders": ["name"]}
+    kept = {"keep_identifier": ["name"], "unknown_to_outsiders": ["name"]}
+    options = {"accept_risk": True} | kept
     files = []
     for number, by in enumerate((["age"], ["name"])):
         run = reidsim.new(people.sort_values(by, ignore_index=True), drop=["name"]).run()
         reidsim.share(run, policy, path=f"{number}.csv", **options)
         rules = f"{number}-rules.csv"
         reidsim.share(run, policy, path=f"{number}-again.csv", rulebook=rules, **options)
-        reidsim.apply(rules, people.sort_values(by), path=f"{number}-applied.csv", keep_identifier=["name"])
+        reidsim.apply(rules, people.sort_values(by), path=f"{number}-applied.csv", **kept)
         files.append({Path(f"{number}{end}.csv").read_text() for end in ("", "-again", "-applied")})
     assert files[0] == files[1]
     assert len(files[0]) == 1

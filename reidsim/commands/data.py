@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shlex
@@ -16,7 +17,7 @@ import typer
 
 from reidsim.commands import arguments
 from reidsim.core import files
-from reidsim.core.errors import InputError
+from reidsim.core.errors import InputError, listed
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED, parse_override
@@ -321,17 +322,33 @@ class KeptColumns:
 
     Parameters
     ----------
-    keep : COLUMN
-        Column to copy unchanged, in addition to the quasi-identifiers.
-    keep_identifier : COLUMN
-        Column to copy although its values could identify most people.
+    keep : COLUMNS
+        Columns to copy unchanged, in addition to the quasi-identifiers, separated by commas.
+    keep_identifier : COLUMNS
+        Columns, separated by commas, to copy although their values could identify most people.
     keep_free_text
         Copy kept columns although they contain free text, which may identify people.
+    unknown_to_outsiders : COLUMNS
+        Kept columns, separated by commas, whose values no outsider can know; the report lists this claim.
+    max_singled_out : SHARE
+        Largest share of people that the other kept columns may single out.
     """
 
     keep: Sequence[str] = ()
     keep_identifier: Sequence[str] = ()
     keep_free_text: bool = False
+    unknown_to_outsiders: Sequence[str] = ()
+    max_singled_out: float = 0.05
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name, with each list of columns split at commas outside quotation marks.
+
+        Raises
+        ------
+        InputError
+            If a list has a line break outside quotation marks.
+        """
+        return {name: value if isinstance(value, bool | float) else _split(value) for name, value in vars(self).items()}
 
 
 def share(
@@ -339,8 +356,6 @@ def share(
     folder: Annotated[Path | None, typer.Argument(show_default=False)] = None,
     output: arguments.OutputOption = None,
     policy: str | None = None,
-    unknown_to_outsiders: Sequence[str] = (),
-    max_singled_out: float | None = None,
     max_risk: float | None = None,
     accept_risk: bool = False,
     data: Path | None = None,
@@ -370,10 +385,6 @@ def share(
         New CSV file; its description (sidecar) is FILE.json; required without --verify.
     policy
         Policy whose release is written; required if the run has several policies.
-    unknown_to_outsiders : COLUMNS
-        Kept columns, separated by commas, whose values no outsider can know; the report lists this claim.
-    max_singled_out : SHARE
-        Largest share of people that the other kept columns may single out (default: 0.05).
     max_risk
         Largest accepted probability of re-identification, for a search from a record to its person and from a person to
         the record (default: 1/11).
@@ -400,11 +411,11 @@ def share(
         Only check that a shared file and its sidecar are unchanged.
     """
     if verify is not None:
-        others = [folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook, into]
+        others = [folder, output, policy, max_risk, data, rulebook, into]
         if (
-            any(value not in (None, ()) for value in (*others, executor, scheduler))
+            any(value is not None for value in (*others, executor, scheduler))
             or accept_risk
-            or any(vars(columns).values())
+            or columns != KeptColumns()
         ):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
@@ -423,16 +434,14 @@ def share(
         from reidsim.engine.batch.executors import files_reader
         from reidsim.reports.page.bundle import share_files
         from reidsim.reports.shared.audited import summary_of
-        from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
+        from reidsim.reports.shared.records import Kept
 
-        most = MOST_SINGLED_OUT if max_singled_out is None else max_singled_out
-        unknown = _split(unknown_to_outsiders, columns.keep)
         sidecar, warnings, digests = share_files(
             folder,
             output,
             into=into,
             policy=policy,
-            kept=Kept(columns.keep, columns.keep_identifier, columns.keep_free_text, unknown, most),
+            kept=Kept(*columns.options().values()),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,
@@ -450,12 +459,13 @@ def share(
         note(f"Written: {path}, SHA-256 {digest}")
 
 
-def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
-    """Return the column names in texts that are comma-separated lists, in order.
-
-    A text that is the name of a kept column is not split. Spaces around commas are part of a name.
-    """
-    return [name for text in names for name in ([text] if text in kept else text.split(","))]
+def _split(lists: Sequence[str]) -> list[str]:
+    try:
+        rows = [next(csv.reader([text], skipinitialspace=True)) or [text] for text in lists]
+    except csv.Error as error:
+        expected = "names separated by commas; a name with a comma or line break in quotation marks"
+        raise InputError(f"no list of columns: {error}", found=listed(lists), expected=expected) from None
+    return [name.strip() for row in rows for name in row]
 
 
 def apply(
@@ -484,14 +494,16 @@ def apply(
     """
     from reidsim.reports.shared import file
 
-    table = file.apply(rulebook, new, path=output, encoding=encoding, **vars(columns))
+    table = file.apply(rulebook, new, path=output, encoding=encoding, **columns.options())
     numbers = table.attrs
     note(
         f"{len(table):,} of {counted(numbers['records'], 'record')} shared; withheld: "
         f"{numbers['ruled_out']:,} by a rule, {numbers['uncovered']:,} because no rule covers their values"
     )
-    risk = "the risk was computed for the release of the rulebook; run reidsim score for the risk of a new file"
-    arguments.print_warnings((risk if len(table) else "no record is shared",))
+    unchecked = (
+        "not checked for new records: limits on the risk and on sensitive columns, section [kept] of the scenario"
+    )
+    arguments.print_warnings((f"{unchecked}; reidsim score computes the risk of the new file",))
     note(f"Written: {output}")
 
 

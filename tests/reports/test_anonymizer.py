@@ -97,7 +97,7 @@ def test_transform_is_apply_of_the_rulebook(fitted, tmp_path):
     (tmp_path / "rules.csv").write_bytes(csv_bytes(fitted.rulebook_))
     new = PATIENTS.sample(40, random_state=1)
     new.to_csv(tmp_path / "new.csv", index=False)
-    applied = reidsim.apply(tmp_path / "rules.csv", tmp_path / "new.csv", keep=["visits"])
+    applied = reidsim.apply(tmp_path / "rules.csv", tmp_path / "new.csv", **KEPT)
     present = fitted.transform(new).dropna(how="all")
     pd.testing.assert_frame_equal(in_order(text_table(present, "released")), applied, check_dtype=False)
 

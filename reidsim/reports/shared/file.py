@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -574,6 +575,8 @@ def apply(
     keep: Sequence[str] = (),
     keep_identifier: Sequence[str] = (),
     keep_free_text: bool = False,
+    unknown_to_outsiders: Sequence[str] = (),
+    max_singled_out: float = records.MOST_SINGLED_OUT,
     encoding: str | None = None,
 ) -> pd.DataFrame:
     """Release new records by the rules of an earlier release; withhold records that the rules do not cover.
@@ -586,8 +589,8 @@ def apply(
         New records, with the columns of the quasi-identifiers.
     path : str or Path, optional
         New CSV file for the released records.
-    keep, keep_identifier, keep_free_text
-        As in `share`.
+    keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out
+        As in `share`; every row counts as a person.
     encoding : str, optional
         Encoding of the new records in a CSV file; UTF-8 if not given.
 
@@ -601,7 +604,7 @@ def apply(
     ------
     InputError
         If a file cannot be read or exists already, the rulebook is none, a column is missing, or a kept column is a
-        quasi-identifier or identifies people.
+        quasi-identifier or identifies people, or kept columns single out too many people.
 
     See Also
     --------
@@ -618,7 +621,7 @@ def apply(
     """
     if path is not None:
         require_new_file(Path(path))
-    kept = records.Kept(keep, keep_identifier, keep_free_text)
+    kept = records.Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out)
     new_file = as_file(data, "apply: argument 'data'", encoding=encoding)
     with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, new_file as new:
         rules, names = _read_rulebook(rules_file)
@@ -631,7 +634,8 @@ def apply(
         released = next((name for name in kept.names if name in (*values, *names.values())), None)
         if released is not None:
             raise InputError(records.GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
-        kept.identifying(frame, new)
+        declared = kept.declared({})
+        identifying = kept.identifying(frame, new, declared=declared)
     forms, decision = released_values(rules, values, frame)
     columns = {
         names.get(name, name): forms[name] if name in values else frame[name].to_numpy()
@@ -640,6 +644,11 @@ def apply(
     }
     table: pd.DataFrame = pd.DataFrame(columns)[(decision == _YES).to_numpy()]
     table = table.iloc[row_order(table)].reset_index(drop=True)
+    classes = records.classes_of(table, list(names.values()))
+    each_row = np.arange(len(table)), declared, max_singled_out, np.ones(len(table), np.int64)
+    records.singled_out(classes, table[kept.names], *each_row)
+    for line in records.warnings_of(table, identifying, stars=(), following={}, counterfeits=0):
+        warnings.warn(line, stacklevel=2)
     ruled_out, uncovered = int((decision == _NO).sum()), int(decision.isna().sum())
     table.attrs.update(records=len(frame), ruled_out=ruled_out, uncovered=uncovered)
     if path is not None:

@@ -255,8 +255,7 @@ def singled_out(
             where="--keep",
             found=f"{counting(sets[0]):,} of {counted(people, 'person', 'people')} singled out",
             expected=f"at most {most:.0%} more than without these columns (--max-singled-out)",
-            hint=f"if no outsider can know a column, declare it: {DECLARATION} {','.join(sets[0])}, "
-            "or section [kept] of the scenario",
+            hint=f"if no outsider can know a column, declare it: {DECLARATION} {','.join(sets[0])}",
         )
     return {
         "definition": "people with a row whose released and kept values no other person in the file has",
@@ -874,18 +873,21 @@ def _released(source: SourceRecords, policy: str, kept: Kept, forms: ChosenForms
     names = {name: attribute_of.get(name, name) if not columns.header else name for name in chosen}
     table = table.rename(columns=names).reset_index(drop=True)
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
-    warnings = lines_of(
-        "share_warnings",
-        n_rows=len(table),
-        # True values ``*`` merge with suppressed values in equivalence classes.
-        stars=source.stars,
-        identifying=identifying,
-        following=following,
-        cells=[name for name in table if pd.Series(table[name].unique()).str.match(_FORMULA).any()],
-        headings=[name for name in map(str, table) if re.match(_FORMULA, name)],
-        counterfeits=int((own < 0).sum()),
-    )
-    return SharedRecords(policy, table, quasi, forms, source, own, sensitive, declared, kept, tuple(warnings))
+    # True values ``*`` merge with suppressed values in equivalence classes.
+    facts = {"stars": source.stars, "following": following, "counterfeits": int((own < 0).sum())}
+    warnings = warnings_of(table, identifying, **facts)
+    return SharedRecords(policy, table, quasi, forms, source, own, sensitive, declared, kept, warnings)
+
+
+def warnings_of(table: pd.DataFrame, identifying: Mapping[str, str], **facts: Any) -> tuple[str, ...]:
+    """Return the problems of a released file to review; see template `share_warnings` for the facts of a run.
+
+    `identifying` has the reason why a kept column identifies most people, by column.
+    """
+    cells = [name for name in table if pd.Series(table[name].unique()).str.match(_FORMULA).any()]
+    headings = [name for name in map(str, table) if re.match(_FORMULA, name)]
+    found = {"n_rows": len(table), "identifying": identifying, "cells": cells, "headings": headings}
+    return tuple(lines_of("share_warnings", **found, **facts))
 
 
 def _following(source: SourceRecords, names: Iterable[str]) -> dict[str, str]:
