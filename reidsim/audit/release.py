@@ -188,6 +188,11 @@ def is_all_numbers(values: Sequence[str]) -> bool:
     return bool(present) and all(_as_number(value) is not None for value in present)
 
 
+def denotes_numbers(cell: str) -> bool:
+    """Return whether a cell is a number or an interval, also of numbers that no value has."""
+    return _as_number(cell) is not None or _interval(cell) is not None
+
+
 def _as_number(text: str) -> float | None:
     found = _AS_NUMBER.fullmatch(text)
     return float(found[1].replace(",", ".")) if found else None

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.release import ColumnReader, Positions
+from reidsim.audit.release import ColumnReader, Positions, denotes_numbers, is_all_numbers
 from reidsim.core.errors import InputError, listed, refuse_rows
 from reidsim.core.numerics import compiled
 from reidsim.core.tables import coded, read_table, require_columns
@@ -259,6 +259,14 @@ class CellReader:
             self._read[text] = members if members.any() else None
         return self._read[text]
 
+    def unknown(self, text: str) -> list[str]:
+        """Return the elements of a set that cannot be read; the result is empty for other cells.
+
+        In a column of numbers, an element may be a number or an interval that no category fits.
+        """
+        elements = [element for element in _elements(text) if self.read(element) is None]
+        return [each for each in elements if not (denotes_numbers(each) and is_all_numbers(self._categories))]
+
     def _positions(self, text: str) -> Positions:
         spellings = text, self._label(text)
         named = next((name for name in spellings if name in self._reader.labels), None)
@@ -266,17 +274,21 @@ class CellReader:
             return np.arange(len(self._categories))
         if named is not None:
             return self._reader.labels[named]
-        if found := _SET.fullmatch(text):
-            elements = [self.read(element) for element in re.split(r"[,;]", found[1])]
-            readable = [members for members in elements if members is not None]
+        if _SET.fullmatch(text):
+            readable = [members for members in map(self.read, _elements(text)) if members is not None]
             # An element that cannot be read could denote any value, so the whole set counts as not readable.
-            return np.flatnonzero(np.any(readable, axis=0)) if len(readable) == len(elements) else np.arange(0)
+            return np.arange(0) if self.unknown(text) or not readable else np.flatnonzero(np.any(readable, axis=0))
         fitting = self._reader.fitting(text)
         start = text.rstrip(SUPPRESSED)
         if not len(fitting) and start != text and SUPPRESSED not in start:
             # The number of stars at the end may exceed the number of masked characters.
             fitting = np.flatnonzero([category.startswith(start) for category in self._categories])
         return fitting
+
+
+def _elements(text: str) -> list[str]:
+    found = _SET.fullmatch(text.strip())
+    return [element.strip() for element in re.split(r"[,;]", found[1])] if found else []
 
 
 def k_anonymous_cells(values: NDArray[np.int64], k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:

@@ -253,6 +253,15 @@ def test_a_column_that_the_file_lacks_is_suppressed(town):
         score_loaded(loaded, Path("spelling.csv"))
 
 
+def test_numbers_of_a_set_that_no_record_has_are_ignored(town):
+    """As an interval may be wider than the ages of the records."""
+    loaded = load(town)
+    frame = pd.read_csv("people.csv", dtype=str)
+    frame.assign(age=[f"{{{age}, 998; 150-160}}" for age in frame["age"]]).to_csv("sets.csv", index=False)
+    sets, exact = (score_loaded(loaded, Path(name)) for name in ("sets.csv", "people.csv"))
+    pd.testing.assert_frame_equal(sets.records, exact.records)
+
+
 def test_another_way_of_counting_is_named(town):
     """One cell that is no group of the hierarchy changes how rows are weighed by an adversary who looks people up."""
     loaded = load(town, "table", "prosecutor", "both")
@@ -276,7 +285,13 @@ def spoil(column, row, value):
     ("change", "key", "says"),
     [
         (spoil("age", 7, "young"), None, r"made\.csv: row 7, column 'age': the cell cannot be read; found 'young'"),
-        (spoil("town", 3, "{11, 99}"), None, r"row 3, column 'town': the cell cannot be read; found '\{11, 99\}'"),
+        (
+            spoil("town", 3, "{11, centre, 99}"),
+            None,
+            r"row 3, column 'town': the cell cannot be read; found '\{11, centre, 99\}'; expected another element than "
+            "'centre'",
+        ),
+        (spoil("town", 3, "{98, 99}"), None, r"row 3, column 'town': the cell cannot be read; found '\{98, 99\}'"),
         (
             lambda frame: frame.assign(age=frame["age"].shift(1, fill_value="20")),
             None,

@@ -57,6 +57,10 @@ def ages(low, high, top=False):
         ("{18, 20}", ["18", "20"]),
         ("{18,[20, 22[}", None),
         ("{18; 19-20}", ages(18, 20)),
+        # Numbers that no record has; other unknown elements could denote any value.
+        ("{18, 17, 40-49}", ["18"]),
+        ("{18, young}", None),
+        ("{17, 40}", None),
         ("2*", ages(20, 29)),
         # Cells that contain no value of the domain, or no known value, cannot be read.
         ("[40, 50[", None),

@@ -110,10 +110,17 @@ def read_column(
         model = models.with_added(np.where(is_suppressed, 0.0, given), values, section.deviation)
         model[is_suppressed] = 1.0
     else:
-        read = [*map(CellReader(hierarchy, label).read, labels)]
+        reader = CellReader(hierarchy, label)
+        read = [*map(reader.read, labels)]
         expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}; or a "
         expected += f"model of noise ({where})"
-        refuse(np.array([members is None for members in read])[number], "the cell cannot be read", expected=expected)
+        refuse(
+            np.array([members is None for members in read])[number],
+            "the cell cannot be read",
+            expected=lambda row: (
+                ", ".join(f"another element than {each!r}" for each in reader.unknown(cells.iloc[row])) or expected
+            ),
+        )
         members = np.array(read, dtype=np.bool_).reshape(len(read), attribute.size)
         sets, number_of = np.unique(members, axis=0, return_inverse=True)
         number, model, levels = number_of.ravel()[number], models.of_sets([*sets]), _levels_of(hierarchy.groups, sets)
