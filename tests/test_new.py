@@ -383,6 +383,8 @@ BAD_FILES = {
     "workbook": (b"PK\3\4\x14\0\6\0\x08\0\xff\xfe", "if it is an Excel workbook"),
     "open quote": (b'age,"sex\n' + b"30,F\n" * 50_000, "a quotation mark is not closed"),
     "one value": (b"age\n" + b"40\n" * 30, "no column looks like a quasi-identifier"),
+    "one row": (b"age,sex\n40,F\n", "found 'age (one value for all), sex (one value for all)'; expected a column such "
+                "as age, sex or postal code, with at least two values"),
     "no header": (b"30,37209\n31,37209\n", "add a row with the column names"),
 }  # fmt: skip
 

@@ -508,7 +508,8 @@ def choose(
         others = [profile for profile in profiles if not left_out[profile.name] and profile not in taken]
         taken += _likely(others, len(taken))
     if not taken:
-        problem, expected = "no column looks like a quasi-identifier", "a column such as age, sex or postal code"
+        problem = "no column looks like a quasi-identifier"
+        expected = "a column such as age, sex or postal code, with at least two values"
         header = "the first row looks like values: add a row with the column names"
         hint = header if names_look_like_values(profiles) else "name columns with --quasi-identifier"
         found = listed(f"{name} ({reason})" if reason else name for name, reason in left_out.items())
