@@ -49,7 +49,7 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.noise import unknown
 from reidsim.releases.records import CellReader, select_columns
 from reidsim.scenarios.adversary_schema import economics_of
-from reidsim.scenarios.kind import Progress, kind_of
+from reidsim.scenarios.kind import Progress, keys_of_records, kind_of
 from reidsim.scenarios.scenario import Scenario
 
 # Columns with the three probabilities of a claim: by the game, by the attack, and by Splink for the pair alone.
@@ -227,9 +227,7 @@ def _attacked(
     shared, register = tables["file"], tables["register"]
     for table, name, column in ((register, "register", key), (shared, "file", person)):
         if column is not None:
-            require_columns(table, [column], files[name])
-            nobody, expected = (table[column] == "").to_numpy(), "a person in every row"
-            refuse_rows(nobody, "person missing", source=files[name], column=column, expected=expected)
+            keys_of_records(table, column, files[name])
     sides, of_row, of_person, warnings = _read(shared, register, files, loaded, {key, person})
     people, names = _numbered(register, key)
     units, _ = _numbered(shared, person)

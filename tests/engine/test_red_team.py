@@ -254,7 +254,7 @@ def test_a_file_of_share_is_its_own_truth(tmp_path, monkeypatch):
 WRONG = [
     (["--gain", "3"], "cost: amount missing; expected an amount, or a scenario"),
     (["--scenario", "xia2021"], "gain: amount missing; expected an amount, or a scenario with economics"),
-    (["--gain", "3", "--cost", "1", "--person", "visit"], "shared.csv: row 2, column 'visit': person missing"),
+    (["--gain", "3", "--cost", "1", "--person", "visit"], "shared.csv: row 2, column 'visit': value missing"),
     (["--gain", "3", "--cost", "1", "--coverage", "0"], "coverage: value not allowed; found 0.0; expected greater"),
     (["--gain", "3", "--cost", "1", "--id", "nme"], "people.csv: column 'nme': column missing"),
     (["--gain", "3", "--cost", "1", "--person", "key"], "shared.csv: column 'key': column missing"),
