@@ -13,6 +13,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from reidsim.audit.identifiers import named_identifier
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.core.files import TABLE_ENDINGS, bundled_names, plain_name, resolve
 from reidsim.core.tables import delimited_line, require_columns
@@ -230,6 +231,7 @@ def draft_scenario(
     # The weight of a person is that of the person's first row.
     rows = ~frame.duplicated(list(keys.person)) if keys.person else records.counts
     bundled = recipe is None or options.population in bundled_names("populations")
+    named = [each.name for each in profiles if each.hint is not None and each.hint.role == "direct"]
     files[f"{name_of(data)}.toml"] = _scenario_text(
         choice,
         options,
@@ -240,6 +242,8 @@ def draft_scenario(
         # The population by name, or by the path of its recipe relative to the draft folder.
         population=options.population if recipe is None or bundled else _path_from(folder, recipe),
         keys=release_keys(roles),
+        # Direct identifiers by a label or a word of the user, which `share` knows only from the scenario.
+        direct=[name for name in named if name not in (*roles, *choice.names) and not named_identifier(name)],
         weight=weight,
         weighted=0 if weight is None else (frame[weight].astype(float) * rows).sum(),
         search_is_short=keys.n_people * (keys.n_people + choice.strategies) <= MOST_SEARCHED,

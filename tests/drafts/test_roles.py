@@ -238,6 +238,14 @@ def test_words_of_a_file_are_added(folder, reidsim_):
     found = uses(folder / "ludzie")
     assert [name for name, (use, _) in found.items() if use == "quasi-identifier"] == ["Wiek", "PŁEĆ", "v"]
     assert "record number" in found["krs"][1]
+    # Such a column is a direct identifier for `share`, too, although it knows nothing of the file with words.
+    assert tomllib.loads((folder / "ludzie/ludzie.toml").read_text())["kept"] == {"krs": {"known_to": "everyone"}}
+    assert reidsim_("run", "ludzie/ludzie.toml", "-o", "results")[0] == 0
+    code, _, err = reidsim_("share", "results", "-o", "s.csv", "--policy", "no-attack", "--keep", "krs")
+    assert (code, "the scenario names the column a direct identifier; found 'krs' (use --keep-identifier" in err) == (
+        2,
+        True,
+    )
     drafted = reidsim.new(table, names="polski.toml", quasi_identifiers=["pali"], one_row_per_person=True)
     assert {profile.name: profile.distinct for profile in drafted.profiles}["pali"] == 2
     # The package's own words are kept.
