@@ -1033,10 +1033,15 @@ def coded(column: pd.Series[Any]) -> tuple[NDArray[np.signedinteger[Any]], pd.In
     return place[codes], pd.Index(distinct, dtype="str")
 
 
-def spelled_plainly(text: str) -> str:
-    """Return a text without upper case, repeated blanks, invisible characters and compatibility forms of letters."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
+def as_visible(text: str) -> str:
+    """Return a text without repeated blanks, invisible characters and compatibility forms of letters."""
+    plain = unicodedata.normalize("NFKC", text)
     return " ".join("".join(letter for letter in plain if unicodedata.category(letter) != "Cf").split())
+
+
+def spelled_plainly(text: str) -> str:
+    """Return a text as by `as_visible`, without upper case."""
+    return as_visible(text.casefold()).casefold()
 
 
 def refuse_other_spelling(found: Iterable[str], lacking: Iterable[str]) -> None:

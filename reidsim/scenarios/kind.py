@@ -32,7 +32,7 @@ from reidsim.core.errors import InputError, refuse_rows
 from reidsim.core.files import read_toml
 from reidsim.core.numerics import random_stream
 from reidsim.core.rows import combined
-from reidsim.core.tables import existing, read_table, require_columns, spelled_plainly
+from reidsim.core.tables import as_visible, existing, read_table, require_columns
 from reidsim.core.validation import with_texts
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
@@ -123,12 +123,12 @@ def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
 def plain_keys(keys: pd.Index[str]) -> pd.Series[str]:
     """Return keys in one form of the forms that programs may have changed: ``7`` for ``0007``, ``7`` and ``7.0``.
 
-    Letters are spelled plainly; see `spelled_plainly`.
+    Other texts are returned by `as_visible`. Upper case may distinguish keys.
     """
-    plain = pd.Series(keys).str.lower()
-    # Lower case of printable ASCII without blanks is spelled plainly.
+    plain = pd.Series(keys, dtype="object")
+    # Printable ASCII without blanks is visible.
     others = ~plain.str.fullmatch("[!-~]*")
-    plain[others] = plain[others].map(spelled_plainly)
+    plain[others] = plain[others].map(as_visible)
     return plain.str.replace(_WHOLE, r"\1", regex=True)
 
 
@@ -167,7 +167,7 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     wrong = pd.Series(number != number[first], frame.index)
     if wrong.any():
         keys = frame[list(columns)].astype("str").agg(" ".join, axis=1).str.strip()
-        others = "or a key that differs in more than leading zeros, decimals of 0, upper case and blanks"
+        others = "or a key that differs in more than leading zeros, decimals of 0 and blanks"
         refuse_rows(
             wrong,
             "a key in two forms, which would count as two keys",
