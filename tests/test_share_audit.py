@@ -233,6 +233,10 @@ def test_a_risk_above_the_limit_is_written_only_if_it_is_accepted(survey, share)
     assert "--accept-risk" in err
     assert share("results", "-o", "a.csv", "--policy", "no-protection", "--max-risk", "0.99")[0] == 2
     assert share("results", "-o", "a.csv", "--policy", "no-protection", "--max-risk", "1.5")[0] == 2
+    code, _, err = share("results", "-o", "a.csv", "--policy", "no-attack")
+    assert code == 2
+    assert "the risk of a record if all rows are assigned to people at once is 1; expected" in err
+    assert 'with publisher.unit = "table", nobody can be excluded; set adversary.direction = "both"' in err
     code, out, _ = share("results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     assert code == 0
     assert "ABOVE the limit of 0.0909 (the default)" in out

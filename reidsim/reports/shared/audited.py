@@ -77,12 +77,15 @@ class FileRisk:
         Definition of both probabilities, as text.
     known : tuple of str
         Names of the kept columns that the adversary is assumed to know.
+    excludes : bool
+        Whether the adversary excludes people who match a row, because all rows are assigned to people at once.
     """
 
     record: float
     person: float
     basis: str
     known: tuple[str, ...] = ()
+    excludes: bool = False
 
     @property
     def highest(self) -> float:
@@ -148,8 +151,11 @@ class Limit:
         of_person = risk.person > risk.record
         unit = "a person searched for in the file" if of_person else "a record"
         protects = ""
-        if of_person and _may_search_for_people(content):
-            protects = '; set adversary.direction = "both" to protect people also with no-attack'
+        if risk.excludes:
+            unit += " if all rows are assigned to people at once"
+            protects = '; with publisher.unit = "table", nobody can be excluded'
+        if (of_person or risk.excludes) and _may_search_for_people(content):
+            protects += '; set adversary.direction = "both" to protect people also with no-attack'
         if risk.known:
             unit += f" for an adversary who knows {listed(risk.known)}"
             protects += "; declare kept columns that no outsider knows with --unknown-to-outsiders"
@@ -350,7 +356,8 @@ def _file_risk(shared: SharedRecords, audit: ReleaseAudit) -> FileRisk:
     if known:
         audit = _audit_of(shared, known)
     promised = shared.forms.highest_risk if shared.source.columns.identifies else 0.0
-    return FileRisk(max(audit.risk_of_row, promised), audit.risk_of_person, RISK_OF_FILE, tuple(known))
+    excludes = bool((audit.possible_people_of_row < audit.people_of_row).any())
+    return FileRisk(max(audit.risk_of_row, promised), audit.risk_of_person, RISK_OF_FILE, tuple(known), excludes)
 
 
 def _sensitive_facts(shared: SharedRecords, classes: NDArray[np.int64]) -> dict[str, Any]:
