@@ -63,10 +63,10 @@ def possible_pairs(fits: scipy.sparse.csr_array, found: Components) -> scipy.spa
     return scipy.sparse.csr_array((pairs.data[both], (pairs.row[both], pairs.col[both])), shape=fits.shape)
 
 
-def ways_into_ends(fits: scipy.sparse.csr_array, found: Components) -> tuple[Positions, Positions]:
-    """Return the edges that lead into a component that no path leaves, as cells and forms, both of shape (n,).
+def edges_between(fits: scipy.sparse.csr_array, found: Components) -> tuple[Positions, Positions]:
+    """Return the cells and forms that fit and are in different components, both of shape (n,).
 
-    There are none if and only if all pairs that fit are possible.
+    These edges lead from forms to cells. There are none if and only if all pairs that fit are possible.
 
     Parameters
     ----------
@@ -75,8 +75,6 @@ def ways_into_ends(fits: scipy.sparse.csr_array, found: Components) -> tuple[Pos
     found : Components
         Components of the cells and forms.
     """
-    # Edges from one component to another lead from forms to cells.
     pairs = fits.tocoo()
     crosses = found.of_cell[pairs.row] != found.of_form[pairs.col]
-    ends = crosses & ~np.isin(found.of_cell[pairs.row], found.of_form[pairs.col[crosses]])
-    return pairs.row[ends].astype(np.intp), pairs.col[ends].astype(np.intp)
+    return pairs.row[crosses].astype(np.intp), pairs.col[crosses].astype(np.intp)

@@ -6,6 +6,10 @@ fits the person of that row, so that a path leaves the component. If no such str
 which may then be anybody's. Otherwise, rows only become more general, so no row fits fewer people, and no person fewer
 rows, than before.
 
+A chain of components takes many rounds. It ends at once if a record is suppressed in each component without a way out,
+also in those that no path enters yet. This is done when it loses no more benefit than all rounds so far: like buying
+skis when the rent has reached their price, it loses at most twice as much as the better of the two ways.
+
 A row of the game may hold several equal records. Only one of them is generalized in a round, so the row is divided into
 parts whose records have one strategy each.
 """
@@ -19,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.games.record_game import WITHHELD, RecordGame, shared_rows
-from reidsim.linkage.assignments import components, ways_into_ends
+from reidsim.linkage.assignments import components, edges_between
 from reidsim.linkage.partition import FittingRows
 from reidsim.linkage.people import ranges
 from reidsim.populations.population import distinct_rows
@@ -85,11 +89,11 @@ def without_exclusions(
     apart : ndarray of int64, shape (n_rows,)
         Number of records of each row that have a strategy of their own.
     """
-    n = game.n_records
+    n, spent = game.n_records, 0.0
     entries = np.diff(rows.begin)
     parts = Parts(np.arange(n), people, strategies, rows.cell_of_entry, np.repeat(np.arange(n), entries))
     while True:
-        at, changed = _cheapest_ways_out(game, lattice, rows, kind, entries > 1, parts, allowed)
+        at, changed, spent = _cheapest_ways_out(game, lattice, rows, kind, entries > 1, parts, allowed, spent)
         if not len(at):
             return parts.strategy[:n], np.bincount(parts.row[n:], minlength=n)
         parts = _generalized(parts, at, changed)
@@ -103,37 +107,52 @@ def _cheapest_ways_out(
     has_several: NDArray[np.bool_],
     parts: Parts,
     allowed: Allowed,
-) -> tuple[Positions, Strategies]:
+    spent: float,
+) -> tuple[Positions, Strategies, float]:
     """Return entries whose parts are to be generalized, one of each component without a way out, and their strategies.
 
-    `has_several` marks the rows of people with several records. The arrays have shape (n,), without repeated parts.
+    The arrays have shape (n,), without repeated parts. The third result is the benefit lost in all rounds; `spent` is
+    the benefit lost in earlier ones. `has_several` marks the rows of people with several records.
     """
     strategy, has_people = parts.strategy[parts.of_entry], parts.people[parts.of_entry] > 0
     shared = np.flatnonzero(has_people & (strategy != WITHHELD))
     withheld = np.unique(parts.cell[has_people & (strategy == WITHHELD)])
     fits, form = rows.forms(parts.cell[shared], strategy[shared])
     found = components(fits, parts.cell[shared], form, withheld)
-    cell, from_form = ways_into_ends(fits, found)
+    cell, from_form = edges_between(fits, found)
     of_form = np.zeros(fits.shape[1], dtype=np.int64)
     of_form[form] = strategy[shared]
+    has_way_out = np.zeros(int(found.of_cell.max(initial=0)) + 1, dtype=np.bool_)
+    has_way_out[found.of_form[from_form]], has_way_out[found.of_cell[withheld]] = True, True
+    into = ~has_way_out[found.of_cell[cell]]
     # Rows with one strategy that fit the same cell are equal.
-    cell, like = np.divmod(np.unique(cell * lattice.size + of_form[from_form]), lattice.size)
+    cell, like = np.divmod(np.unique(cell[into] * lattice.size + of_form[from_form[into]]), lattice.size)
     # Of equal records with equal strategies, the first is enough; people with several records are not compared.
     part = parts.of_entry[shared]
     alone = np.where(has_several[parts.row[part]], part, -1)
     shared = shared[distinct_rows([parts.cell[shared], kind[parts.row[part]], strategy[shared], alone], len(shared))[0]]
     begin, end = (np.searchsorted(parts.cell[shared], cell, side) for side in ("left", "right"))
     at, start = ranges(begin, end - begin)
-    at, like = shared[at], np.repeat(like, np.diff(start))
-    part, row, changed = parts.of_entry[at], parts.row[parts.of_entry[at]], lattice.join(strategy[at], like)
-    for new, places in shared_rows(changed):
-        changed[places[~allowed(new, row[places])]] = WITHHELD
-    lost = benefit_of_each(game, strategy[at], row) - benefit_of_each(game, changed, row)
-    # Ties do not depend on which records share a row of the game.
-    order = np.lexsort((strategy[at], kind[row], parts.cell[at], changed, lost, changed == WITHHELD))
-    best = order[np.unique(found.of_cell[parts.cell[at[order]]], return_index=True)[1]]
-    best = best[np.unique(part[best], return_index=True)[1]]
-    return at[best], changed[best]
+
+    def cheapest(at: Positions, like: Strategies) -> tuple[Positions, Strategies, float]:
+        """Return the entry of each component that loses least, its strategy, and the loss of all."""
+        row, changed = parts.row[parts.of_entry[at]], lattice.join(strategy[at], like)
+        for new, places in shared_rows(changed):
+            changed[places[~allowed(new, row[places])]] = WITHHELD
+        lost = benefit_of_each(game, strategy[at], row) - benefit_of_each(game, changed, row)
+        # Ties do not depend on which records share a row of the game.
+        order = np.lexsort((strategy[at], kind[row], parts.cell[at], changed, lost, changed == WITHHELD))
+        best = order[np.unique(found.of_cell[parts.cell[at[order]]], return_index=True)[1]]
+        best = best[np.unique(parts.of_entry[at[best]], return_index=True)[1]]
+        # Sorted, because rounding depends on the order.
+        return at[best], changed[best], float(np.sort(lost[best]).sum())
+
+    *ways, lost = cheapest(shared[at], np.repeat(like, np.diff(start)))
+    ends = shared[~has_way_out[found.of_cell[parts.cell[shared]]]]
+    *suppressed, lost_at_most = cheapest(ends, np.full(len(ends), lattice.size - 1))
+    if len(cell) and lost_at_most <= spent + lost:
+        ways, lost = suppressed, lost_at_most
+    return ways[0], ways[1], spent + lost
 
 
 def _generalized(parts: Parts, at: Positions, changed: Strategies) -> Parts:
