@@ -165,6 +165,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.deep
 def test_policies_of_tables_can_be_imported_in_any_order():
     modules = [f"reidsim.kinds.tables.{name}" for name in ("outcomes", "perturbation", "policies", "schema")]
     subprocess.run([sys.executable, "-c", IMPORT_EACH_FIRST, *modules], check=True)

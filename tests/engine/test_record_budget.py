@@ -10,8 +10,12 @@ from reidsim.core.errors import InputError
 
 @pytest.fixture(scope="module")
 def scenario():
+    return drawn(people=400, columns=6)
+
+
+def drawn(people, columns):
     rng = np.random.default_rng(7)
-    people = pd.DataFrame({f"c{number}": rng.integers(0, 8, 400) for number in range(6)})
+    people = pd.DataFrame({f"c{number}": rng.integers(0, 8, people) for number in range(columns)})
     return reidsim.Scenario.from_frames(
         people,
         hierarchies={name: reidsim.intervals(2, 4) for name in people},
@@ -72,6 +76,6 @@ def test_a_budget_without_effect_is_refused(scenario, changes):
         limited(scenario.with_(changes), seconds=1).run()
 
 
-def test_a_study_of_amounts_keeps_the_budget(scenario):
-    found = limited(scenario, nodes=1).switch("loss", low=50, high=60)
+def test_a_study_of_amounts_keeps_the_budget():
+    found = limited(drawn(people=40, columns=4), nodes=1).switch("loss", low=50, high=60)
     assert any("policy basic is a search that may miss the best release" in text for text in found.warnings)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import cases
 
 import reidsim
 from reidsim.__main__ import main
@@ -334,6 +335,10 @@ def test_the_prediction_follows_the_noise_of_the_scenario():
     assert abs(claims["correct"].sum() - expected.sum()) < 4 * error
 
 
+# Error rates by column.
+ERRORS = [{"age": 0.3, "place": 0.3, "job": 0.3}, {"age": 0.5}, {}]
+
+
 def noisy(rng, n_people, n_rows, errors):
     """Return people, released rows and their people; a value is drawn anew with the error rate of its column."""
     people = pd.DataFrame(
@@ -351,7 +356,7 @@ def noisy(rng, n_people, n_rows, errors):
     return people, released, own
 
 
-@pytest.mark.parametrize("errors", [{"age": 0.3, "place": 0.3, "job": 0.3}, {"age": 0.5}, {}])
+@pytest.mark.parametrize("errors", cases(ERRORS, ERRORS[:1]))
 def test_the_attack_is_calibrated_if_it_does_not_know_the_errors(errors):
     people, released, own = noisy(np.random.default_rng(4), 4000, 1500, errors)
     found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=2)
@@ -366,7 +371,7 @@ def test_the_attack_is_calibrated_if_it_does_not_know_the_errors(errors):
 
 def test_the_attack_has_the_probabilities_of_a_matcher_who_knows_the_error_rates():
     errors = {"age": 0.2, "place": 0.4, "job": 0.1}
-    people, released, own = noisy(np.random.default_rng(6), 3000, 2500, errors)
+    people, released, own = noisy(np.random.default_rng(6), 1500, 1200, errors)
     found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=1)
     likelihood = np.ones((len(released), len(people)))
     for name, rate in errors.items():

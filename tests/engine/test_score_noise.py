@@ -191,13 +191,13 @@ def test_likelihood_of_a_file_without_noise_gives_the_result_of_its_groups(direc
 
 @pytest.mark.parametrize("noise", [{"keep": 0.7}, "estimated"])
 def test_attacks_on_swapped_values_succeed_as_often_as_predicted(noise):
-    # 4,000 records and 2 noisy columns: the mean of the posterior is the frequency of right guesses up to 4 standard
+    # 1,500 records and 2 noisy columns: the mean of the posterior is the frequency of right guesses up to 4 standard
     # errors, also if the model is estimated.
     rng = np.random.default_rng(11)
-    people = pd.DataFrame({name: rng.integers(10, 40, 4000).astype(str) for name in ("age", "town", "job")})
+    people = pd.DataFrame({name: rng.integers(10, 40, 1500).astype(str) for name in ("age", "town", "job")})
     released = people.copy()
     for name in ("age", "town"):
-        changed = rng.random(4000) < 0.3
+        changed = rng.random(1500) < 0.3
         released.loc[changed, name] = rng.choice(people[name], changed.sum())
     scenario = reidsim.Scenario.from_frames(
         people,
@@ -210,7 +210,7 @@ def test_attacks_on_swapped_values_succeed_as_often_as_predicted(noise):
     assert records["attacked"].all()
     success = records["success_probability"]
     known = {"keep": 0.7} if noise == "estimated" else noise
-    assert abs(success.mean() - believed_by_hand(people, released, known["keep"])) < 4 * success.std() / np.sqrt(4000)
+    assert abs(success.mean() - believed_by_hand(people, released, known["keep"])) < 4 * success.std() / np.sqrt(1500)
 
 
 def believed_by_hand(people, released, keep):
