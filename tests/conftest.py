@@ -22,7 +22,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Files with long, independent tests. They start first, each test scheduled separately.
-APART = {"tests/test_docs.py", "tests/batch/test_paper_sweeps.py"}
+APART = {"tests/test_docs.py", "tests/batch/test_paper_sweeps.py", "tests/web/test_browser.py"}
 # Files that start next, each on one worker: the first three compile most kernels, which two workers would otherwise
 # compile at the same time, and the last one has a long running time.
 EARLY = [

@@ -254,12 +254,12 @@ def test_an_adversary_who_errs_goes_on_after_the_tests(tmp_path):
 
 
 def test_drawn_successes_decide_about_the_next_round(tmp_path):
-    draws = {"agents__mode": "sampling", "agents__draws": 80, "agents__rounds": 2}
+    draws = {"agents__mode": "sampling", "agents__draws": 50, "agents__rounds": 2}
     found = rounds_with(tmp_path, adversaries__broker__testing__match_rate=0.4, **draws)
     first = found[found["round"] == 1]
     assert (first["attacks"] == 10).all()
-    # Ten attempts with success probability 0.4; 4.5 standard errors of the mean of 80 draws.
-    assert first["breaches"].mean() == pytest.approx(4, abs=4.5 * np.sqrt(10 * 0.4 * 0.6 / 80))
+    # Ten attempts with success probability 0.4; 4.5 standard errors of the mean of 50 draws.
+    assert first["breaches"].mean() == pytest.approx(4, abs=4.5 * np.sqrt(10 * 0.4 * 0.6 / 50))
     second, successes = found[found["round"] == 2].set_index("draw"), first.set_index("draw")["breaches"]
     assert (second["spent"][successes <= 1] == 6).all()
     assert (second["spent"][successes >= 7] == 0).all()

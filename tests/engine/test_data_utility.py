@@ -246,7 +246,7 @@ def tables(draw):
     return pd.DataFrame({name: draw(st.lists(each, min_size=n, max_size=n)) for name, each in values.items()})
 
 
-@examples(40)
+@examples(40, fast=5)
 @given(tables(), st.randoms(use_true_random=False))
 def test_an_unchanged_release_in_any_order_changes_nothing(table, random):
     utility = DataUtility(table, UtilitySection(regression="pay ~ age + sex + job", classifier="job"), HIERARCHIES)

@@ -135,9 +135,9 @@ def test_files_in_another_encoding_are_read_by_option(folder, reidsim_):
 
 def test_people_outside_the_register_are_predicted_by_its_coverage():
     rng = np.random.default_rng(7)
-    people = pd.DataFrame({"age": rng.integers(0, 60, 4000), "place": rng.choice(PLACES[:20], 4000)})
-    listed = np.flatnonzero(rng.random(4000) < 0.6)
-    own = rng.permutation(4000)[:1500]
+    people = pd.DataFrame({"age": rng.integers(0, 60, 2000), "place": rng.choice(PLACES[:20], 2000)})
+    listed = np.flatnonzero(rng.random(2000) < 0.6)
+    own = rng.permutation(2000)[:750]
     truth = pd.Series(np.arange(len(listed)), index=listed).reindex(own)
     key = pd.DataFrame({"person": truth.map(lambda row: "" if pd.isna(row) else str(int(row))).to_numpy()})
     options = {"truth": key, "gain": 100, "cost": 1, "coverage": 0.6}
