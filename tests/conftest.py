@@ -82,6 +82,15 @@ def packages_scanned_once():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def coarse_pictures(request):
+    """Draw pictures with fewer dots in the fast tier, where most tests read the page around them."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.config.getoption("deep"):
+            patch.setattr("reidsim.figures.style._DOTS_PER_INCH", 30)
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Collect tests without garbage collection, because all objects are kept.
