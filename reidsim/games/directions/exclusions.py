@@ -7,8 +7,7 @@ which may then be anybody's. Otherwise, rows only become more general, so no row
 rows, than before.
 
 A chain of components takes many rounds. It ends at once if a record is suppressed in each component without a way out,
-also in those that no path enters yet. This is done when it loses no more benefit than all rounds so far: like buying
-skis when the rent has reached their price, it loses at most twice as much as the better of the two ways.
+also in those that no path enters yet. This is done when it loses no more benefit than all rounds so far.
 
 A row of the game may hold several equal records. Only one of them is generalized in a round, so the row is divided into
 parts whose records have one strategy each.
