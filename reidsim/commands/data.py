@@ -500,10 +500,12 @@ def apply(
         f"{len(table):,} of {counted(numbers['records'], 'record')} shared; withheld: "
         f"{numbers['ruled_out']:,} by a rule, {numbers['uncovered']:,} because no rule covers their values"
     )
-    unchecked = (
-        "not checked for new records: limits on the risk and on sensitive columns, section [kept] of the scenario"
+    arguments.print_warnings(
+        (
+            "the risk was computed for the release of the rulebook; not checked for new records: limits on the risk "
+            "and on sensitive columns, section [kept] of the scenario; reidsim score computes the risk of the new file",
+        )
     )
-    arguments.print_warnings((f"{unchecked}; reidsim score computes the risk of the new file",))
     note(f"Written: {output}")
 
 

@@ -590,7 +590,7 @@ def apply(
     path : str or Path, optional
         New CSV file for the released records.
     keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out
-        As in `share`; every row counts as a person.
+        As in `share`; every row counts as a person, and people who are singled out are a warning.
     encoding : str, optional
         Encoding of the new records in a CSV file; UTF-8 if not given.
 
@@ -604,7 +604,7 @@ def apply(
     ------
     InputError
         If a file cannot be read or exists already, the rulebook is none, a column is missing, or a kept column is a
-        quasi-identifier or identifies people, or kept columns single out too many people.
+        quasi-identifier or identifies people.
 
     See Also
     --------
@@ -645,9 +645,11 @@ def apply(
     table: pd.DataFrame = pd.DataFrame(columns)[(decision == _YES).to_numpy()]
     table = table.iloc[row_order(table)].reset_index(drop=True)
     classes = records.classes_of(table, list(names.values()))
-    each_row = np.arange(len(table)), declared, max_singled_out, np.ones(len(table), np.int64)
-    records.singled_out(classes, table[kept.names], *each_row)
-    for line in records.warnings_of(table, identifying, stars=(), following={}, counterfeits=0):
+    each, columns_kept = np.arange(len(table)), records.numbered(table[kept.names])
+    sets = records.revealing_sets([classes], columns_kept, each, max_singled_out, declared, np.ones_like(each))
+    # A small file singles people out in any case, so this is no error.
+    singled = [f"kept columns single out people together with the quasi-identifiers: {listed(sets[0])}"] if sets else []
+    for line in [*singled, *records.warnings_of(table, identifying, stars=(), following={}, counterfeits=0)]:
         warnings.warn(line, stacklevel=2)
     ruled_out, uncovered = int((decision == _NO).sum()), int(decision.isna().sum())
     table.attrs.update(records=len(frame), ruled_out=ruled_out, uncovered=uncovered)
