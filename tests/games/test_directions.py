@@ -256,11 +256,12 @@ def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, peopl
 
 
 @pytest.mark.parametrize("people_have_several", [False, True])
-@pytest.mark.parametrize("most_searched", [best_replies.MOST_SEARCHED, 0])
+@pytest.mark.parametrize(("most_searched", "fewest_rounds"), [(best_replies.MOST_SEARCHED, 5), (0, 5), (0, 0)])
 @pytest.mark.parametrize("seeds", cases([range(at, at + 20) for at in range(0, 200, 20)], [range(20)]), ids=str)
 def test_without_attacks_no_assignment_of_all_rows_excludes_a_person_who_fits(
-    seeds, most_searched, people_have_several, monkeypatch
+    seeds, most_searched, fewest_rounds, people_have_several, monkeypatch
 ):
+    monkeypatch.setattr("reidsim.games.directions.exclusions._FEWEST_ROUNDS", fewest_rounds)
     monkeypatch.setattr(best_replies, "MOST_SEARCHED", most_searched)
     changed = 0
     for seed in seeds:

@@ -29,8 +29,8 @@ from reidsim.populations.population import distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 
 Positions = NDArray[np.intp]
-# Number of rounds before records may be suppressed. Without them, up to 4 % of the utility is lost if groups are small;
-# more of them change little.
+# Number of rounds before records may be suppressed. Without them, files of 400 to 20,000 records in which two or three
+# people are enough for an attack not to pay lose 2 to 3 % of their utility; ten rounds change less than 0.2 %.
 _FEWEST_ROUNDS = 5
 # Returns for which of some rows of the game a strategy is allowed.
 Allowed = Callable[[int, Rows], NDArray[np.bool_]]
@@ -83,6 +83,7 @@ def without_exclusions(
     strategies : ndarray of int64, shape (n_rows,)
         Strategy of each row; -1 if withheld.
     allowed : callable
+        See `Allowed`.
 
     Returns
     -------
@@ -115,8 +116,9 @@ def _cheapest_ways_out(
 ) -> tuple[Positions, Strategies, float]:
     """Return entries whose parts are to be generalized, one of each component without a way out, and their strategies.
 
-    The arrays have shape (n,), without repeated parts. The third result is the benefit lost. If suppressing the records
-    loses at most `most` in addition, they are suppressed. `has_several` marks the rows of people with several records.
+    The arrays have shape (n,), without repeated parts. The third result is the benefit lost. Records are suppressed
+    instead, also in components that no path enters, if this loses at most `most` more. `has_several` marks the rows of
+    people with several records.
     """
     strategy, has_people = parts.strategy[parts.of_entry], parts.people[parts.of_entry] > 0
     shared = np.flatnonzero(has_people & (strategy != WITHHELD))
@@ -133,7 +135,7 @@ def _cheapest_ways_out(
     cell, like = np.divmod(np.unique(cell[into] * lattice.size + of_form[from_form[into]]), lattice.size)
     # Of equal records with equal strategies, the first is enough; people with several records are not compared.
     part = parts.of_entry[shared]
-    alone = np.where(has_several[parts.row[part]], part, -1)
+    alone = np.where(has_several[parts.row[part]], part + 1, 0)
     shared = shared[distinct_rows([parts.cell[shared], kind[parts.row[part]], strategy[shared], alone], len(shared))[0]]
     begin, end = (np.searchsorted(parts.cell[shared], cell, side) for side in ("left", "right"))
     at, start = ranges(begin, end - begin)
