@@ -102,6 +102,9 @@ def test_from_a_hospital_file_to_a_signed_report(opened, tmp_path):
     until(lambda: 'reason = "coded after' in (session / "scenario.toml").read_text(), "the reason in the scenario")
     until(lambda: again.one("#desk-policy").get_attribute("value") == "no-attack", "the recommended release")
     again.enter("#desk-decider", "Ada Moss")
+    # Until the name is in the folder, nothing can be written.
+    signature = session / "signature.toml"
+    until(lambda: signature.exists() and "Ada Moss" in signature.read_text(), "the name in the folder")
     again.click("Write the files")
     again.see("Download report.pdf")
     again.click("Download report.pdf", "a")
@@ -138,6 +141,8 @@ def test_claims_of_the_same_person_are_not_taken_for_a_crowd(opened, tmp_path):
     page.click("Share")
     page.see("People whom the kept columns single out together")
     page.select("#desk-policy", "No protection")
+    # Until the release is checked, nothing can be written.
+    page.see("single out together, in release No protection")
     page.click("Write the files")
     page.see("not written: under policy 'no-protection' the risk of")
     assert "Download" not in page.text
@@ -162,6 +167,8 @@ def test_a_column_that_a_population_lacks_is_not_left_out_without_a_decision(ope
     page.click("Share")
     page.see("People whom the kept columns single out together")
     page.select("#desk-policy", "No protection")
+    # Until the release is checked, nothing can be written.
+    page.see("single out together, in release No protection")
     page.click("Write the files")
     page.see("not written: under policy 'no-protection' the risk of")
     page.click("Columns")
@@ -197,6 +204,8 @@ def test_columns_that_single_people_out_only_together_are_refused(opened, tmp_pa
     page.see("ward, day, diagnosis", "NO")
     # No release is recommended.
     page.select("#desk-policy", "No-attack")
+    # Until the release is checked, nothing can be written.
+    page.see("single out together, in release No-attack")
     page.click("Write the files")
     page.see("kept columns single out people together with the quasi-identifiers")
 
@@ -214,6 +223,8 @@ def test_the_limit_is_not_that_of_the_policy_itself(opened, tmp_path):
     page.click("Share")
     page.see("People whom the kept columns single out together")
     page.select("#desk-policy", "k-anonymity")
+    # Until the release is checked, nothing can be written.
+    page.see("single out together, in release k-anonymity")
     page.click("Write the files")
     page.see("not written: under policy 'k-anonymity' the risk of", "expected at most 0.09091 (1 in 11)")
 
