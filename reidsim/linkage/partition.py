@@ -84,6 +84,18 @@ class FittingRows:
         """
         return self._sums(strategies, np.ones(len(self.cell_of_entry))).astype(np.int64)
 
+    def regions(self, node: int) -> NDArray[np.int32]:
+        """Return the region of each record at a node, numbered 0, 1, ..., shape (n_records,).
+
+        Records with equal rows at the node are in one region: those with equal values or, if people have several rows,
+        all that are connected by equal rows.
+        """
+        of_entry = self._classes_at(node)[self.cell_of_entry]
+        n, n_classes = len(self.begin) - 1, int(of_entry.max(initial=-1)) + 1
+        edges = (np.ones(len(of_entry), dtype=np.bool_), (self._record_of_entry, n + of_entry))
+        graph = scipy.sparse.csr_array(edges, shape=(n + n_classes, n + n_classes))
+        return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:n])
+
     def forms(
         self, cells: NDArray[np.integer], strategies: Strategies
     ) -> tuple[scipy.sparse.csr_array, NDArray[np.intp]]:

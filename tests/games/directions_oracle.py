@@ -1,9 +1,9 @@
 """Adversaries who look up people in shared rows, in plain Python."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
-from math import log, prod
+from math import inf, log, prod
 
 import numpy as np
 
@@ -43,6 +43,10 @@ class PlainRelease:
     def reads_like(self, record, values, form):
         """Return whether a record's row in a form equals values in the same form."""
         return any(self.shown(row, form) == self.shown(values, form) for row in self.rows_of(record))
+
+    def touches(self, i, j, form):
+        """Return whether a row of record i equals a row of record j in a form."""
+        return any(self.reads_like(self.records[i], row, form) for row in self.rows_of(self.records[j]))
 
     def rows_that_fit(self, i, strategies):
         """Return how many shared rows fit the person of record i at the row's form."""
@@ -178,3 +182,36 @@ class PlainLimited(PlainRelease):
             if not self.within_limits(group) or not self.within_limits(rows):
                 return False
         return True
+
+
+class PlainDivisions:
+    """Divisions of the records of a release into regions, without tables of values."""
+
+    def __init__(self, plain, *, no_attack):
+        self.plain, self.no_attack = plain, no_attack
+        self.best = cache(self._best)
+
+    def parts(self, region, form):
+        """Return the parts of a region that are connected by equal rows in a form."""
+        parts = []
+        for i in region:
+            near = [part for part in parts if any(self.plain.touches(i, j, form) for j in part)]
+            parts = [part for part in parts if part not in near] + [tuple(sorted(sum(near, (i,))))]
+        return parts
+
+    def highest(self, region=None, form=None):
+        """Return the highest total payoff of a region whose parts in a form are divided; of the release by default."""
+        region = tuple(range(len(self.plain.records))) if region is None else region
+        form = len(self.plain.forms) - 1 if form is None else form
+        return sum(self.best(part, form) for part in self.parts(region, form))
+
+    def _best(self, region, form):
+        levels, uniform = self.plain.forms[form], [form] * len(self.plain.records)
+        found = [-inf]
+        if not (self.no_attack and any(self.plain.attacked(i, uniform) for i in region)):
+            payoffs = self.plain.payoffs(uniform)
+            found = [sum(payoffs[i] for i in region)]
+        for at in [at for at, level in enumerate(levels) if level > 0]:
+            below = self.plain.forms.index((*levels[:at], levels[at] - 1, *levels[at + 1 :]))
+            found.append(self.highest(region, below))
+        return max(found)

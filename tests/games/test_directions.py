@@ -1,11 +1,12 @@
 """Adversaries who look up people in the shared rows, against plain counting."""
 
 from dataclasses import replace
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from directions_oracle import PlainLimited, PlainPeople, PlainRelease
+from directions_oracle import PlainDivisions, PlainLimited, PlainPeople, PlainRelease
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -16,7 +17,7 @@ from reidsim.adversaries.response import OneShotAdversary
 from reidsim.core.errors import InputError
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.cross_play import BestReply
-from reidsim.games.directions import best_replies
+from reidsim.games.directions import best_replies, partitions
 from reidsim.games.directions.best_replies import (
     DirectedLinker,
     best_release,
@@ -26,6 +27,7 @@ from reidsim.games.directions.best_replies import (
     without_attacked,
 )
 from reidsim.games.directions.effects import effect_on_others, release_of, share_as
+from reidsim.games.directions.partitions import best_partition
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import branch_and_bound
@@ -263,38 +265,76 @@ def test_without_attacks_no_assignment_of_all_rows_excludes_a_person_who_fits(
 ):
     monkeypatch.setattr("reidsim.games.directions.exclusions._FEWEST_ROUNDS", fewest_rounds)
     monkeypatch.setattr(best_replies, "MOST_SEARCHED", most_searched)
-    changed = 0
+    changed = divided = 0
     for seed in seeds:
         plain = random_release(seed, people_have_several=people_have_several)
         plain = replace(plain, people=plain.records) if not people_have_several else plain
         game, linker = game_of_people(plain) if people_have_several else directed(plain)
         constraint, found = Constraint(no_attack=True), {}
-        for knows_everybody in (False, True):
+        # Without and with repairs of the release that is found; at last, a partition may pay more.
+        for knows_everybody, most_divided in ((False, 0), (True, 0), (True, partitions.MOST_DIVIDED)):
             linker.counts_release = knows_everybody
-            found[knows_everybody] = best_release(
-                game, linker, branch_and_bound(by_record(game), constraint), constraint
+            monkeypatch.setattr(partitions, "MOST_DIVIDED", most_divided)
+            present = branch_and_bound(by_record(game), constraint)
+            found[knows_everybody, most_divided > 0] = best_release(
+                game, linker, present, constraint
             ).strategies.tolist()
-        before, after = found[False], found[True]
-        assert not any(plain.attacked(i, after) for i in range(len(after)))
-        assert [at < 0 for at in after] == [at < 0 for at in before]
-        n = range(len(after))
-        assert all(plain.rows_that_fit(i, after) >= plain.rows_that_fit(i, before) for i in n)
-        rows = [each if people_have_several else (each,) for each in plain.records]
-        forms = [strategy for row, strategy in zip(rows, after, strict=True) for _ in row]
-        records = [each for row in rows for each in row]
-        # A withheld row may belong to anybody.
-        fits = np.array(
-            [
-                [form < 0 or plain.shown(other, form) == plain.shown(own, form) for other in records]
-                for own, form in zip(records, forms, strict=True)
-            ]
-        )
-        for row, record in np.argwhere(fits & (np.array(forms) >= 0)[:, None]).tolist():
-            others = np.delete(np.delete(fits, row, axis=0), record, axis=1)
-            matched = maximum_bipartite_matching(csr_array(others))
-            assert (matched >= 0).all(), f"seed {seed}: row {row} cannot belong to record {record}"
-        changed += before != after
+        before, repaired, best = found.values()
+        assert [at < 0 for at in repaired] == [at < 0 for at in before]
+        n = range(len(before))
+        assert all(plain.rows_that_fit(i, repaired) >= plain.rows_that_fit(i, before) for i in n)
+        assert sum(plain.payoffs(best)) >= sum(plain.payoffs(repaired)) - 1e-9
+        for after in (repaired, best):
+            assert not any(plain.attacked(i, after) for i in n)
+            assert (row := excluded(plain, after, several=people_have_several)) is None, f"seed {seed}: {row}"
+        changed, divided = changed + (before != repaired), divided + (best != repaired)
     assert changed
+    assert divided
+
+
+def excluded(plain, strategies, *, several):
+    """Return the numbers of a row and a record that it fits, but cannot belong to; None if there are none."""
+    rows = [each if several else (each,) for each in plain.records]
+    forms = [strategy for row, strategy in zip(rows, strategies, strict=True) for _ in row]
+    records = [each for row in rows for each in row]
+    # A withheld row may belong to anybody.
+    fits = np.array(
+        [
+            [form < 0 or plain.shown(other, form) == plain.shown(own, form) for other in records]
+            for own, form in zip(records, forms, strict=True)
+        ]
+    )
+    for row, record in np.argwhere(fits & (np.array(forms) >= 0)[:, None]).tolist():
+        others = np.delete(np.delete(fits, row, axis=0), record, axis=1)
+        if (maximum_bipartite_matching(csr_array(others)) < 0).any():
+            return row, record
+    return None
+
+
+@pytest.mark.parametrize("people_have_several", [False, True])
+@pytest.mark.parametrize("seeds", cases([range(at, at + 20) for at in range(0, 200, 20)], [range(20)]), ids=str)
+def test_the_best_partition_is_the_best_division_of_every_region(seeds, people_have_several):
+    """Regions are divided one by one, without tables of values."""
+    number = 0
+    for seed in seeds:
+        plain = random_release(seed, people_have_several=people_have_several)
+        plain = replace(plain, people=plain.records) if not people_have_several else plain
+        game, linker = game_of_people(plain) if people_have_several else directed(plain)
+        n, no_attack = len(plain.records), seed % 4 > 0
+        constraint = Constraint(no_attack=no_attack)
+        allowed = partial(constraint.allows, game.space)
+        found = best_partition(game, linker.lattice, linker.rows, linker.people, allowed, lambda: None)
+        highest = PlainDivisions(plain, no_attack=no_attack).highest()
+        assert (found is None) == (highest == -np.inf)
+        if found is not None:
+            strategies = found.tolist()
+            assert sum(plain.payoffs(strategies)) == pytest.approx(highest, rel=1e-8)
+            assert not (no_attack and any(plain.attacked(i, strategies) for i in range(n)))
+            # Nobody fits a row of another region.
+            pairs = product(range(n), range(n))
+            assert all(strategies[i] == strategies[j] for i, j in pairs if plain.touches(i, j, strategies[i]))
+            number += len(set(strategies)) > 1
+    assert number
 
 
 @examples(100)

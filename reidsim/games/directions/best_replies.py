@@ -50,6 +50,7 @@ from reidsim.games.directions.effects import (
     total_harm,
 )
 from reidsim.games.directions.exclusions import benefit_of_each, without_exclusions
+from reidsim.games.directions.partitions import best_partition
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import (
     WITHHELD,
@@ -388,8 +389,8 @@ def best_release(
     of `_few_suppressed` is returned without a search.
 
     If the adversary counts the people of the release, and attacks are forbidden or sensitive values limited, some
-    records are then generalized further, so that no assignment of all rows excludes a person who fits a row. Single
-    changes may raise the payoff of the result.
+    records are then generalized further, so that no assignment of all rows excludes a person who fits a row. If the
+    best partition pays more, it is returned instead. Single changes may raise the payoff of the result.
 
     Parameters
     ----------
@@ -431,9 +432,18 @@ def best_release(
     searched = is_searched(int(linker.people.sum()), size)
     solve = partial(_one_at_a_time, may_withhold=may_withhold, report=report) if searched else _few_suppressed
     found = solve(game, linker, present, safe, constraint, limits, forms)
-    if linker.counts_release and (constraint.no_attack or limits is not None):
-        return replace(found, strategies=_nobody_excluded(game, linker, found.strategies, constraint, limits, forms))
-    return found
+    if not linker.counts_release or (limits is None and not constraint.no_attack):
+        return found
+
+    def allowed(strategy: int, attacked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return constraint.allows(game.space, strategy, attacked) & bool(forms[strategy])
+
+    choices = [replace(found, strategies=_nobody_excluded(game, linker, found.strategies, constraint, limits, forms))]
+    partition = best_partition(game, linker.lattice, linker.rows, linker.people, allowed, report)
+    if partition is not None:
+        partition = _nobody_excluded(game, linker, partition, constraint, limits, forms)
+        choices.append(replace(found, strategies=partition))
+    return max(choices, key=lambda each: (evaluate(game, each).publisher_payoff * linker.people).sum())
 
 
 def _one_at_a_time(

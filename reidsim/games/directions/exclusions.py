@@ -29,8 +29,8 @@ from reidsim.populations.population import distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 
 Positions = NDArray[np.intp]
-# Number of rounds before records may be suppressed. Without them, files of 400 to 20,000 records in which two or three
-# people are enough for an attack not to pay lose 2 to 3 % of their utility; ten rounds change less than 0.2 %.
+# Number of rounds before records may be suppressed. Without them, files of 1,000 records in which three people are
+# enough for an attack not to pay lose 2 to 3 % of their utility; ten rounds change less than 0.2 %.
 _FEWEST_ROUNDS = 5
 # Returns for which of some rows of the game a strategy is allowed.
 Allowed = Callable[[int, Rows], NDArray[np.bool_]]

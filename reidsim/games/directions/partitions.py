@@ -1,0 +1,85 @@
+"""The best release in which no row fits a person of another class.
+
+A region is a set of records that are equal, directly or through others, at a node of the lattice. All its records take
+the node's strategy, or the region is divided into regions of a node one step below, and so on. No row of a region then
+fits a person outside it, so that each record has the payoff of a release with one strategy for the whole table. The
+best division of each region follows from those of the regions in it (dynamic programming over the lattice).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.games.record_game import WITHHELD, RecordGame
+from reidsim.linkage.partition import FittingRows
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
+
+# Limit on records times strategies, for each of which a payoff is computed; ten million take a second.
+MOST_DIVIDED = 50_000_000
+# Smallest relative gain by dividing a region; smaller ones may be rounding errors.
+_LEAST_GAIN = 1e-9
+
+
+def best_partition(
+    game: RecordGame,
+    lattice: GeneralizationLattice,
+    rows: FittingRows,
+    people: NDArray[np.int64],
+    allowed: Callable[[int, NDArray[np.bool_]], NDArray[np.bool_]],
+    report: Callable[[], object],
+) -> Strategies | None:
+    """Return the partition of the records into regions that has the highest total payoff.
+
+    Parameters
+    ----------
+    game : RecordGame
+    lattice : GeneralizationLattice
+        Lattice of the game's strategies.
+    rows : FittingRows
+        Fitting rows of the game.
+    people : ndarray of int64, shape (n_records,)
+        Number of people with each record.
+    allowed : callable
+        Returns for which records a strategy is allowed, given the records on which an attack pays under it.
+    report : callable
+        Called at each node.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,), or None
+        Strategy of each record. None if no partition is allowed, or if records times strategies exceed 50 million.
+    """
+    if game.n_records * lattice.size > MOST_DIVIDED:
+        return None
+    members: list[NDArray[np.int32]] = []
+    divisions: list[NDArray[np.int32]] = []
+    values: list[Floats] = []
+    for node in range(lattice.size):
+        report()
+        region, outcome = rows.regions(node), game.outcome(node)
+        n = int(region.max(initial=-1)) + 1
+        # One record of each region.
+        member = np.empty(n, dtype=np.int32)
+        member[region] = np.arange(len(region))
+        within = np.bincount(region, ~allowed(node, outcome.response.invited), n) == 0
+        value = np.where(within, np.bincount(region, outcome.publisher_payoff * people, n), -np.inf)
+        division = np.full(n, WITHHELD, dtype=np.int32)
+        for below in lattice.predecessors(node):
+            divided = np.bincount(region[members[below]], values[below], n)
+            better = divided - _LEAST_GAIN * np.abs(divided) > value
+            value, division = np.where(better, divided, value), np.where(better, below, division)
+        members.append(member)
+        values.append(value)
+        divisions.append(division)
+    if np.isneginf(values[-1]).any():
+        return None
+    strategies = np.full(game.n_records, lattice.size - 1)
+    for node in range(lattice.size - 1, 0, -1):
+        at = np.flatnonzero(strategies == node)
+        if len(at):
+            division = divisions[node][rows.regions(node)[at]]
+            strategies[at] = np.where(division == WITHHELD, node, division)
+    return strategies
