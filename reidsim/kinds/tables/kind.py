@@ -340,7 +340,7 @@ class TablesKind(Kind):
         sampled, population, unit = study.sampled, study.population, counted_units(study.loaded.content)
         for each in () if study.sensitive is None else study.sensitive.columns:
             if each.alike:
-                yield f"sensitive column {each.name!r}: similar spellings count as one value: {listed(each.alike)}"
+                yield f"sensitive column {each.name!r}: notations of one value: {listed(each.alike)}"
         if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
             # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
             sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1

@@ -5,6 +5,7 @@ These are also the sensitive columns, the waves of several releases, and attacks
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -51,6 +52,12 @@ Integers = NDArray[np.int64]
 
 # Texts of the column `leaves` for records that stay to the end.
 _NEVER = ("", "na", "nan", "none")
+# Notations of sensitive values, in lower case: missing values, numbers with separated thousands, dates, and numbers
+# with leading zeros or with zeros at the end of decimals.
+_MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "?", ".")
+_GROUPED = re.compile(r"(\d{1,3}(?:[.,' ]\d{3})+)([.,]\d+)?")
+_DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})")
+_NUMBER = re.compile(r"([-+]?)0*(\d+)(?:[.,](\d*?)0*)?")
 
 
 class ReleasedRecords(NamedTuple):
@@ -353,13 +360,29 @@ def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes
         return domain.encode(pd.DataFrame([record]))
 
 
+def _plain_value(text: str) -> str:
+    """Return a value in one notation: as by `spelled_plainly`; numbers, dates and missing values in one format.
+
+    Thousands of a number may have separators, and a date may begin with the day or with the year.
+    """
+    plain = spelled_plainly(text)
+    if grouped := _GROUPED.fullmatch(plain):
+        plain = re.sub(r"\D", "", grouped[1]) + (grouped[2] or "")
+    if date := _DATE.fullmatch(plain):
+        parts = [part.lstrip("0") for part in date.group(1, 2, 3)]
+        return "-".join(parts if len(date[1]) == 4 else reversed(parts))
+    if number := _NUMBER.fullmatch(plain):
+        return f"{number[1]}{number[2]}.{number[3] or ''}".rstrip(".")
+    return "" if plain in _MISSING else plain
+
+
 def sensitive_attributes(
     publisher: PublisherSection,
     frame: pd.DataFrame,
     source: str | Path,
     rows_of: Callable[[str, Table], list[list[str]]],
 ) -> tuple[SensitiveAttribute, ...]:
-    """Return a `SensitiveAttribute` per sensitive column; empty cells are a value.
+    """Return a `SensitiveAttribute` per sensitive column; missing values are one value.
 
     Parameters
     ----------
@@ -382,7 +405,7 @@ def sensitive_attributes(
     for name in names:
         text = frame[name].astype("str").str.strip()
         number, values = pd.factorize(text, sort=True)
-        plain = pd.Series(values, dtype="str").map(spelled_plainly)
+        plain = pd.Series(values, dtype="str").map(_plain_value)
         alike, groups = values[plain.duplicated(keep=False)], None
         # The first spelling stands for all.
         text = pd.Series(plain.map(dict(zip(plain[::-1], values[::-1], strict=True))).to_numpy()[number], dtype="str")
