@@ -196,6 +196,34 @@ def test_a_column_that_follows_from_a_quasi_identifier_is_not_unknown():
     ]
 
 
+def test_a_kept_column_tells_a_generalized_quasi_identifier():
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({"age": rng.integers(20, 24, 200), "zip": rng.choice(["38101", "38102", "37201"], 200)})
+    people["district"] = people["zip"] + rng.choice(["-1", "-2", "-3"], 200)
+    people["drawn"] = rng.choice([f"x{i}" for i in range(9)], 200)
+    # Each value of this column occurs once, so that it may tell everything by chance.
+    people["number"] = rng.permutation(200) / 7
+    columns = ["district", "drawn", "number"]
+    content = {
+        "release": {"path": people.astype("str")},
+        "attributes": {"age": {"hierarchy": {"rule": "suppress"}}, "zip": {"hierarchy": {"rule": "suppress"}}},
+        "adversary": {"risk": "prosecutor"},
+        "economics": {"benefit": 100, "loss": 300, "cost": 7},
+        "publisher": {"policies": ["no-attack", "no-protection"]},
+    }
+    run = reidsim.Scenario.load(content).run()
+    assert "*" in set(run.records.loc[run.records["policy"] == "no-attack", "zip"])
+    options = {"keep": columns, "unknown_to_outsiders": columns, "accept_risk": True}
+    with pytest.warns(UserWarning, match="column 'district', kept unchanged, tells zip") as found:
+        run.share("no-attack", **options)
+    assert sum("kept unchanged, tells" in str(each.message) for each in found) == 1
+    # Nothing is generalized here.
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run.share("no-protection", **options)
+    assert not any("kept unchanged, tells" in str(each.message) for each in found)
+
+
 def test_the_sidecar_says_how_the_file_came_about(run):
     write_shared(
         Path("shared.csv"),

@@ -148,9 +148,10 @@ def why_identifying(
 
     The reasons are, in this order: the column's name; the format of its values; unique values, which no other person
     has, of more than half of the people; and, with 20 people or more, at least half as many distinct values as people.
-    Last come a name or format of record numbers, if a value has at most 5 people on average. Marks of missing values,
-    such as ``NA``, are ignored. Only its name or format can make a column identifying that has a single distinct
-    value, or at most 10 distinct values, each shared by more than 5 people on average.
+    Next come a name or format of record numbers, if a value has at most 5 people on average. The last is a value that
+    links all rows of a person, as no other person has it, for more than half of the people with several rows. Marks of
+    missing values, such as ``NA``, are ignored. Only its name or format can make a column identifying that has a single
+    distinct value, or at most 10 distinct values, each shared by more than 5 people on average.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def why_identifying(
     persons : ndarray, shape (n_records,), optional
         Person of each record; default: each record is another person.
     unique : bool
-        Whether reasons other than a name or format of direct identifiers count, such as unique values of most people.
+        Whether unique values, and a name or format of record numbers, count.
     represented : ndarray of int64, shape (n_people,), optional
         Number of people with equal rows whom each person represents, in the order of their first records; default: 1.
 
@@ -177,10 +178,16 @@ def why_identifying(
     # Count each value once per person.
     n_rows = max(len(text), 1)
     value, holder = np.divmod(np.unique(codes.astype(np.int64) * n_rows + person[present]), n_rows)
-    of_person = np.ones(int(person.max(initial=-1)) + 1, np.int64) if represented is None else represented
+    n_people = int(person.max(initial=-1)) + 1
+    of_person = np.ones(n_people, np.int64) if represented is None else represented
     holders = np.bincount(value, of_person[holder], len(values)).astype(np.int64)
     alone, people = np.unique(holder[holders[value] == 1]), int(of_person[np.unique(holder)].sum())
-    return why_values_identify(name, list(values), holders.tolist(), people, len(alone), unique=unique)
+    why = why_values_identify(name, list(values), holders.tolist(), people, len(alone), unique=unique)
+    several = np.bincount(person[present], minlength=n_people) > 1
+    linked = several[alone] & (np.bincount(holder, minlength=n_people)[alone] == 1)
+    if not why and linked.sum() > _MOST * several.sum():
+        return f"like a key, it links all rows of {linked.sum():,} of {several.sum():,} people with several rows"
+    return why
 
 
 def why_values_identify(

@@ -110,6 +110,20 @@ def test_people_are_counted_where_rows_repeat_them():
     assert "of 800" not in found
 
 
+def test_a_column_that_links_the_rows_of_people_is_a_key():
+    """Each person has four rows; what outsiders cannot know links them."""
+    persons = np.repeat(np.arange(60), 4)
+    code = column([f"k{7 * p % 61}" for p in persons])
+    expected = "like a key, it links all rows of 60 of 60 people with several rows"
+    assert why_identifying("arm", code, persons, unique=False) == expected
+    assert why_identifying("arm", code, unique=False) == ""
+    # Other values in some rows, other people with the same value, or few people with several rows.
+    assert why_identifying("arm", column(RNG.integers(0, 10**6, 240)), persons, unique=False) == ""
+    assert why_identifying("arm", column([f"k{p // 2}" for p in persons]), persons, unique=False) == ""
+    rare = column([f"k{p}" if p < 20 else "k" for p in persons])
+    assert why_identifying("arm", rare, persons, unique=False) == ""
+
+
 def test_record_numbers_without_a_telling_name():
     persons = RNG.integers(0, 150, N)
     assert "its values look like record numbers" in why_identifying("chart", column([f"A{p:05}" for p in persons]))

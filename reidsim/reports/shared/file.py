@@ -649,7 +649,10 @@ def apply(
     sets = records.revealing_sets([classes], columns_kept, each, max_singled_out, declared, np.ones_like(each))
     # A small file singles people out in any case, so this is no error.
     singled = [f"kept columns single out people together with the quasi-identifiers: {listed(sets[0])}"] if sets else []
-    for line in [*singled, *records.warnings_of(table, identifying, stars=(), following={}, counterfeits=0)]:
+    for line in [
+        *singled,
+        *records.warnings_of(table, identifying, stars=(), following={}, telling={}, counterfeits=0),
+    ]:
         warnings.warn(line, stacklevel=2)
     ruled_out, uncovered = int((decision == _NO).sum()), int(decision.isna().sum())
     table.attrs.update(records=len(frame), ruled_out=ruled_out, uncovered=uncovered)

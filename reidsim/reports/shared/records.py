@@ -850,7 +850,8 @@ def _released(source: SourceRecords, policy: str, kept: Kept, forms: ChosenForms
     if sensitive is not None:
         protecting[sensitive.name] = f"policy {policy}"
     declared = kept.declared(run.content)
-    following = _following(source, declared)
+    following, telling = _dependent(source, kept.names, forms.labels)
+    following = {name: attribute for name, attribute in following.items() if name in declared}
     for name in (name for name in protecting if name in kept.names):
         declared.setdefault(name, f"{protecting[name]} protects the column from inference")
     identifying = kept.identifying(frame, source.path, source.persons, declared, source.represented)
@@ -874,8 +875,8 @@ def _released(source: SourceRecords, policy: str, kept: Kept, forms: ChosenForms
     table = table.rename(columns=names).reset_index(drop=True)
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
     # True values ``*`` merge with suppressed values in equivalence classes.
-    facts = {"stars": source.stars, "following": following, "counterfeits": int((own < 0).sum())}
-    warnings = warnings_of(table, identifying, **facts)
+    of_columns = {"stars": source.stars, "following": following, "telling": telling}
+    warnings = warnings_of(table, identifying, **of_columns, counterfeits=int((own < 0).sum()))
     return SharedRecords(policy, table, quasi, forms, source, own, sensitive, declared, kept, warnings)
 
 
@@ -890,25 +891,36 @@ def warnings_of(table: pd.DataFrame, identifying: Mapping[str, str], **facts: An
     return tuple(lines_of("share_warnings", **found, **facts))
 
 
-def _following(source: SourceRecords, names: Iterable[str]) -> dict[str, str]:
-    """Return the columns whose values follow from a quasi-identifier, with the name of the quasi-identifier.
+def _dependent(source: SourceRecords, names: Iterable[str], labels: pd.DataFrame) -> tuple[dict[str, str], ...]:
+    """Return columns whose values follow from a quasi-identifier, and columns from which one follows.
 
-    All people with an equal value of the quasi-identifier then have equal values in the column. If fewer than two
-    people share a value on average, this may be by chance, and the column is not in the result.
+    In the first case, all people with an equal value of the quasi-identifier have equal values in the column; in the
+    second, the reverse, and some value of the quasi-identifier is generalized. If fewer than two people share a value
+    on average, this may be by chance, and does not count.
 
     Parameters
     ----------
     source : SourceRecords
     names : iterable of str
         Kept columns.
+    labels : DataFrame
+        Released quasi-identifiers of each record.
+
+    Returns
+    -------
+    following, telling : dict of str to str
+        Name of the quasi-identifier, by column.
     """
-    found, people, n = dict[str, str](), int(source.represented.sum()), len(source.frame)
+    following, telling = dict[str, str](), dict[str, str]()
+    most, n = int(source.represented.sum()) // 2, len(source.frame)
     for name, (attribute, true) in product(names, source.truth.items()):
         (values, _), (cells, texts) = coded(true), coded(source.frame[name])
-        n_values = len(np.unique(values))
-        if len(texts) > 1 and 2 * n_values <= people and len(distinct_rows([values, cells], n)[0]) == n_values:
-            found[name] = str(attribute)
-    return found
+        n_values, n_pairs = len(np.unique(values)), len(distinct_rows([values, cells], n)[0])
+        if len(texts) > 1 and n_pairs == n_values <= most:
+            following[name] = str(attribute)
+        elif n_values > 1 and n_pairs == len(texts) <= most and (labels[attribute].astype("str") != true).any():
+            telling[name] = str(attribute)
+    return following, telling
 
 
 def _counterfeits(
