@@ -31,6 +31,7 @@ from reidsim.core.tables import (
 )
 from reidsim.kinds.tables.schema import (
     AttributeSection,
+    PopulationSection,
     PublisherSection,
     ReleaseSection,
     ReleasesSection,
@@ -329,6 +330,26 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
     return people, (path, labels, loaded.scenario.columns)
+
+
+def people_in_order(loaded: Scenario[TablesScenario], section: PopulationSection, domain: Domain) -> Codes:
+    """Return the codes of a scenario's people over a domain, shape (n_people, n_attributes).
+
+    People are in the order of ``population.path``, or of the rows that ``reidsim populate`` writes for the recipe.
+    `section` is the section ``population``.
+
+    Raises
+    ------
+    InputError
+        As `read_release`; or if the population has expected counts.
+    """
+    attributes, (_, rows) = loaded.scenario.attributes, _people(loaded)
+    if rows is not None:
+        return domain.encode(rows[1])
+    recipe = resolve(str(section.recipe), "populations", "population", base=loaded.folder)
+    people = as_individuals(make(recipe, counts=section.counts, seed=section.seed)).select(tuple(attributes))
+    readings = {name: each.reading.label for name, each in attributes.items() if each.reading is not None}
+    return domain.encode(select_columns(people.to_frame(), {name: name for name in attributes}, readings, people.name))
 
 
 def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes:
