@@ -39,7 +39,15 @@ from reidsim.kinds.tables.schema import (
 )
 from reidsim.linkage.people import RowGroups, SensitiveAttribute
 from reidsim.populations.catalogue import as_individuals, make
-from reidsim.populations.population import Attribute, Codes, Domain, Population, complete_records, natural_categories
+from reidsim.populations.population import (
+    Attribute,
+    Codes,
+    Domain,
+    Population,
+    complete_records,
+    natural_categories,
+    shared_categories,
+)
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
@@ -519,8 +527,8 @@ def staged_attack(
                 categories = pd.Series(hierarchy.attribute.categories, dtype="str")
                 targets[name] = coded[name](categories, name)[lattice.codes[:, position]]
         for name in map(str, truth.columns):
-            values = pd.concat([truth[name], *(frame[name] for _, frame, _ in tables.values() if name in frame)])
-            coded[name] = Attribute(name, natural_categories(values[values != ""])).encode
+            of_tables = [(source, frame[name]) for source, frame, _ in tables.values() if name in frame]
+            coded[name] = Attribute(name, shared_categories([("the records", truth[name]), *of_tables])).encode
             with locating("the records"):
                 targets[name] = coded[name](truth[name], name)
         resources = {}
