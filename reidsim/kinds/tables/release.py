@@ -52,7 +52,7 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.kind import Keys, key_columns, require_same
+from reidsim.scenarios.kind import Keys, key_columns, numbered_times, require_same
 from reidsim.scenarios.resources import AttackRecipe, stage_of
 from reidsim.scenarios.scenario import Scenario, people_named, table_named
 
@@ -432,10 +432,9 @@ def read_waves(
 ) -> Waves:
     """Return the waves in which each record or person is released, as `Waves`.
 
-    The waves are the distinct numbers, or ISO dates, in the columns of ``enters`` and ``leaves``, in ascending order.
-    The values are dates if the first one is an ISO date. A record whose value of ``leaves`` is empty (or na, nan or
-    none) stays to the end, as do all records without this column. If `person` is given, the result has one entry per
-    person.
+    The waves are the distinct times in the columns of ``enters`` and ``leaves``; see `numbered_times`. A record whose
+    value of ``leaves`` is empty (or na, nan or none) stays to the end, as do all records without this column. If
+    `person` is given, the result has one entry per person.
 
     Parameters
     ----------
@@ -460,19 +459,8 @@ def read_waves(
         for column in (section.enters, section.leaves)
     )
     stays = leaves.str.lower().isin(_NEVER)
-    texts = pd.Series(pd.unique(pd.concat([enters, leaves[~stays]])))
-    days = pd.to_datetime(texts, format="%Y-%m-%d", errors="coerce")
-    dated = bool(days[:1].notna().all())
-    numbers_of = pd.to_numeric(texts, errors="coerce").replace([np.inf, -np.inf], np.nan)
-    times = (days if dated else numbers_of).set_axis(texts)
-    expected = "dates such as 2026-03-31 in all rows" if dated else "a number, or dates such as 2026-03-31"
-    for name, values in ((section.enters, enters), (section.leaves, leaves.mask(stays, enters))):
-        wrong = values.map(times).isna()
-        refuse_rows(wrong, "not a wave", source=source, column=name, found=values, expected=expected)
-    labels = tuple(times.sort_values(kind="stable").drop_duplicates().index)
-    number = times.rank(method="dense") - 1
-    first = enters.map(number).to_numpy().astype(np.int64)
-    last = leaves.map(number).where(~stays, len(labels)).to_numpy().astype(np.int64)
+    labels, (first, last) = numbered_times((enters, leaves.mask(stays, enters)), "not a wave", source)
+    last = np.where(stays, len(labels), last)
     early, problem = last <= first, "a record leaves before its release"
     expected = f"a wave after {enters.iloc[int(early.argmax())]}"
     refuse_rows(early, problem, source=source, column=section.leaves, found=leaves, expected=expected)
