@@ -30,7 +30,15 @@ from reidsim.core.errors import (
     require_distinct,
 )
 from reidsim.core.files import data_file, require_memory
-from reidsim.core.tables import numbers, pandas_table, read_table, require_columns, text_column, text_table
+from reidsim.core.tables import (
+    numbers,
+    pandas_table,
+    read_table,
+    require_columns,
+    spelled_plainly,
+    text_column,
+    text_table,
+)
 from reidsim.core.validation import LARGEST_SEED, Section
 from reidsim.core.wording import whole_number
 
@@ -302,6 +310,27 @@ def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
     if None in numbers:
         return tuple(labels)
     return tuple(label for _, label in sorted(zip(numbers, labels, strict=True)))
+
+
+def shared_categories(columns: Sequence[tuple[str | Path, pd.Series[str]]]) -> tuple[str, ...]:
+    """Return the `natural_categories` of an attribute in several tables; an empty cell is no category.
+
+    `columns` has the source of each table, for messages, and the attribute's column.
+
+    Raises
+    ------
+    InputError
+        If two values differ only in spelling (see `reidsim.core.tables.spelled_plainly`), so that they would not match.
+    """
+    values, first = pd.concat([column for _, column in columns]), dict[str, str]()
+    values = values[values != ""]
+    spellings = {value: first.setdefault(spelled_plainly(value), value) for value in values.unique()}
+    for source, column in columns:
+        usual, problem = column.map(spellings), "a value in two spellings, which would count as two values"
+        wrong = usual.notna() & usual.ne(column)
+        expected = repr(usual[wrong].iloc[0]) if wrong.any() else None
+        refuse_rows(wrong, problem, source=source, column=column.name, found=column, expected=expected)
+    return natural_categories(values)
 
 
 # Code of a missing value.

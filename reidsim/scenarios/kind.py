@@ -179,6 +179,49 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     return np.asarray(number, dtype=np.intp)
 
 
+def numbered_times(
+    columns: Sequence[pd.Series[str]], problem: str, source: str | Path
+) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Return the distinct times in columns of a table in ascending order, and each row's position among them.
+
+    Times are numbers or ISO dates: dates if the first one is. Other texts, such as ``10.3.2020``, would be sorted in
+    another order.
+
+    Parameters
+    ----------
+    columns : sequence of Series of str, each of shape (n_rows,)
+        Series have the names of the columns.
+    problem : str
+        Problem with a value that is no time, for the error message.
+    source : str or Path
+        Source of the table, for error messages.
+
+    Returns
+    -------
+    tuple of str
+        Times as in the table; the first text of equal times.
+    list of ndarray of int64, shape (n_rows,)
+        Positions of the times of each column.
+
+    Raises
+    ------
+    InputError
+        If a value is neither a number nor a date, or not of the same type as the first one; the message names the row.
+    """
+    texts = pd.Series(pd.unique(pd.concat(columns)))
+    days = pd.to_datetime(texts, format="%Y-%m-%d", errors="coerce")
+    dated = bool(days[:1].notna().all())
+    numbers = pd.to_numeric(texts, errors="coerce").replace([np.inf, -np.inf], np.nan)
+    times = (days if dated else numbers).set_axis(texts)
+    expected = "dates such as 2026-03-31 in all rows" if dated else "a number, or dates such as 2026-03-31"
+    for column in columns:
+        wrong = column.map(times).isna()
+        refuse_rows(wrong, problem, source=source, column=column.name, found=column, expected=expected)
+    position = times.rank(method="dense") - 1
+    labels = times.sort_values(kind="stable").drop_duplicates().index
+    return tuple(labels), [column.map(position).to_numpy().astype(np.int64) for column in columns]
+
+
 def require_same(
     amounts: NDArray[np.generic],
     of_record: Keys,

@@ -322,9 +322,11 @@ class DrawnResourceSection(Section):
     missing
         probability that a value in a list is missing, by attribute
     errors
-        probability that a value in a list is wrong, by attribute
+        probability that a value in a list is wrong, by attribute; without it, the values of a list from a file must be
+        the true values
     person
-        column of the file with the person's row in the population, counted from 0; empty for other people
+        column of the file with the person's row in the population (`population.path`, or the recipe's rows as
+        `reidsim populate` writes them), counted from 0; empty for other people
     price
         price that an adversary pays once for the resource
     buyers
@@ -464,7 +466,7 @@ class People:
     loci : tuple of str
         Attributes whose values are alleles.
     rows : ndarray of int64, shape (n_people,), optional
-        Row of each person in the population, ascending; by default 0, 1, 2, ...
+        Row of each person in the file or recipe of the population; by default 0, 1, 2, ...
     """
 
     values: Mapping[str, Integers]
@@ -680,18 +682,20 @@ class _Source:
         Raises
         ------
         InputError
-            If the file cannot be read, lacks a column, or has a person twice or an invalid value.
+            If the file cannot be read, lacks a column, or has a person twice or an invalid value; or if a person's
+            value differs from the population, and the section has no errors in the attribute.
         """
         section: Any = self.section
         path, person = data_file(section.file, self.folder, "scenarios"), section.person or "person"
         columns = {attribute: section.columns.get(attribute, attribute) for attribute in self.attributes}
         frame = read_table(path, delimiter=section.delimiter, comment="#", encoding=getattr(section, "encoding", None))
         require_columns(frame, [person, *columns.values()], path)
-        values = {
-            attribute: _values_of_rows(frame[column], self.people.labels.get(attribute), path)
-            for attribute, column in columns.items()
-        }
-        return PeopleList(name, _people_of_rows(frame[person], self.people, path), values, self.people.n_people)
+        listed, values = _people_of_rows(frame[person], self.people, path), dict[str, Integers]()
+        for attribute, column in columns.items():
+            is_known = (listed >= 0) & (not section.errors.get(attribute))
+            own = np.where(is_known, self.people.values[attribute][listed], UNKNOWN)
+            values[attribute] = _values_of_rows(frame[column], self.people.labels.get(attribute), own, path)
+        return PeopleList(name, listed, values, self.people.n_people)
 
     def _chance(self, size: int | None) -> Floats:
         """Return each person's probability of being in the list, shape (n_people,).
@@ -844,23 +848,30 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
     return np.where(is_given, pd.Index(rows).get_indexer(pd.Index(number)), -1)
 
 
-def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: Path) -> Integers:
+def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, own: Integers, path: Path) -> Integers:
     """Return a column of a file as numbers or codes, shape (n_rows,).
 
-    With `labels`, the code of a cell is the position of its label. Empty cells are ``UNKNOWN`` (-1). `path` is for
-    messages.
+    With `labels`, the code of a cell is the position of its label. Empty cells are ``UNKNOWN`` (-1). `own` is the true
+    value of the person of each row, ``UNKNOWN`` if the cell may differ from it. `path` is for messages.
 
     Raises
     ------
     InputError
-        If a cell is not one of `labels` or, without labels, not a whole number of 0 or more.
+        If a cell is not one of `labels` or, without labels, not a whole number of 0 or more; or if it is not the
+        person's value.
     """
+    refuse = partial(refuse_rows, source=path, column=cells.name, found=cells)
     is_given = cells.str.strip().ne("")
     if labels is None:
         expected, is_number = "a whole number", cells.str.fullmatch(r"\d{1,18}")
         values = cells.where(is_number, str(UNKNOWN)).astype(np.int64).to_numpy()
     else:
         expected, values = f"one of {listed(labels)}", pd.Index(labels).get_indexer(pd.Index(cells)).astype(np.int64)
-    wrong, problem = is_given & (values < 0), "the population has no such value"
-    refuse_rows(wrong, problem, source=path, column=cells.name, found=cells, expected=expected)
+    refuse(is_given & (values < 0), "the population has no such value", expected=expected)
+
+    def true_value(row: int) -> str:
+        return f"{own[row] if labels is None else labels[own[row]]}, or a share of errors in this attribute of the list"
+
+    differs = is_given & (own != UNKNOWN) & (values != own)
+    refuse(differs, "the person has another value in the population", expected=true_value)
     return np.where(is_given, values, UNKNOWN)

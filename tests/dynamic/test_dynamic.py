@@ -1,6 +1,7 @@
 """Cases over time, against enumeration; simulated tables, errors and runners."""
 
 import numpy as np
+import pandas as pd
 import plain_dynamic as plain
 import pytest
 from dynamic_worlds import CASES, EPIDEMIC, PEOPLE, VOTERS, study_of, write_world
@@ -280,6 +281,8 @@ def test_what_cannot_be_released_is_told_in_a_line(scenario, changes, said):
         ("3,50,F,North,0", r"row 11, column 'age'.*'50'"),
         ("3,,F,North,0", r"row 11, column 'age': value missing"),
         (",20,F,North,0", r"row 11, column 'day': value missing; expected the period of the case"),
+        ("W11,20,F,North,0", r"row 11, column 'day': not a period; found 'W11'; expected a number, or dates such as"),
+        ("9.3.2020,20,F,North,0", r"row 11, column 'day': not a period; found '9\.3\.2020'"),
         (
             "10,20,F,North,4",
             r"row 11, column 'worth': cases of the same period have different benefits .*; found 4.0; expected 0",
@@ -292,6 +295,15 @@ def test_a_wrong_row_is_named(scenario, row, said):
     path.write_text(path.read_text() + row + "\n")
     with pytest.raises(InputError, match=rf"cases\.csv: {said}"):
         study_of(scenario, {"release.forecast": "worth"})
+
+
+def test_dates_of_periods_are_in_the_order_of_time(scenario):
+    path, cumulative = scenario.parent / "cases.csv", {"release.table": "cumulative"}
+    numbered = reidsim.run(scenario, overrides=cumulative).analysis.periods
+    cases = pd.read_csv(path, dtype=str)
+    cases.assign(day="2020-3-" + cases["day"]).to_csv(path, index=False)
+    dated = reidsim.run(scenario, overrides=cumulative).analysis.periods
+    pd.testing.assert_frame_equal(dated, numbered.assign(period="2020-3-" + numbered["period"]))
 
 
 # Runners.

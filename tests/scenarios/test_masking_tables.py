@@ -243,6 +243,14 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
             {"genealogy": FILES["genealogy.csv"].replace(",14", ",x")},
             r"genealogy\.csv: row 2, column 'B': .* found 'x'",
         ),
+        (
+            {"genealogy": FILES["genealogy.csv"].replace("Fox", "FOX")},
+            r"genealogy\.csv: row 1, column 'surname': a value in two spellings, .*; found 'FOX'; expected 'Fox'",
+        ),
+        (
+            {"registry": FILES["registry.csv"].replace("40,TN\nHare", "40,tn\nHare")},
+            r"registry\.csv: row 1, column 'state': a value in two spellings, .*; found 'tn'; expected 'TN'",
+        ),
         ({"targets": FILES["targets.csv"].replace("41", "-41")}, r"targets\.csv: row 2, column 'age': .* found '-41'"),
         ({"registry": FILES["registry.csv"].replace("41", "41.5")}, r"registry\.csv: row 2, column 'age': .* '41\.5'"),
         ({"registry": FILES["registry.csv"].replace("NC", "")}, r"registry\.csv: row 2, column 'state': value missing"),

@@ -241,6 +241,8 @@ BAD = {
          r"directory.csv: row 2, column 'people': count too large; found '1e30'"),
         (FILES["directory.csv"].replace("smith,1", "smith,2147483648"),
          "directory.csv: row 7, column 'people': count too large; found '2147483648'"),
+        (FILES["directory.csv"].replace("Hill,smith", "Hill,Smith"),
+         "directory.csv: row 7, column 'job': a value in two spellings, .*; found 'Smith'; expected 'smith'"),
         (FILES["directory.csv"].replace("Hill,smith", "Hill,"), "directory.csv: row 7, column 'job': value missing"),
     ],
 }  # fmt: skip

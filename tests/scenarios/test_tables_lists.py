@@ -310,7 +310,7 @@ def test_a_list_from_a_file_names_the_people(town):
     rows.rename(columns={"sex": "gender"}).to_csv(town.parent / "mine.csv", index=False)
     section = {
         "kind": "file", "file": str(town.parent / "mine.csv"), "person": "who", "attributes": ["age", "sex"],
-        "columns": {"sex": "gender"},
+        "columns": {"sex": "gender"}, "errors": {"age": 0.5},
     }  # fmt: skip
     study = study_of(town, resources__mine=section, adversary__holds=["mine"])
     listed = study.drawn.lists["mine"]
@@ -329,3 +329,49 @@ def test_a_list_from_a_file_names_the_people(town):
         wrong.rename(columns={"sex": "gender"}).to_csv(town.parent / "wrong.csv", index=False)
         with pytest.raises(InputError, match=message):
             study_of(town, resources__mine={**section, "file": str(town.parent / "wrong.csv")})
+
+
+LISTED = """
+[release]
+path = "records.csv"
+[attributes.age]
+hierarchy = { rule = "suppress" }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[resources.mine]
+kind = "file"
+file = "list.csv"
+[economics]
+benefit = 100
+loss = 300
+cost = 0.1
+[adversary]
+holds = ["mine"]
+[publisher]
+policies = ["no-protection"]
+"""
+
+
+@pytest.mark.parametrize("population", ['path = "town.csv"', 'recipe = "town.toml"'])
+def test_a_file_numbers_people_in_the_order_of_the_population(tmp_path, population):
+    """Nobody has the values of another person, so an attack succeeds exactly if the record's person is listed."""
+    town = pd.DataFrame({"sex": ["M", "F"] * 15, "age": range(40, 70)}).sample(frac=1, random_state=4)
+    town.to_csv(tmp_path / "town.csv", index=False)
+    columns = 'sex = "sex"\nage = "age"'
+    (tmp_path / "town.toml").write_text(f'kind = "counts"\nfile = "town.csv"\n[columns]\n{columns}\n')
+    if population.startswith("recipe"):
+        town = reidsim.load_individuals(tmp_path / "town.toml").to_frame()
+    people = town.reset_index(drop=True).rename_axis("person").reset_index()
+    records, listed = people.sample(20, random_state=6), people.sample(12, random_state=5)
+    records.to_csv(tmp_path / "records.csv", index=False)
+    listed.to_csv(tmp_path / "list.csv", index=False)
+    (tmp_path / "study.toml").write_text(f"[population]\n{population}\n{LISTED}")
+    result = reidsim.run(tmp_path / "study.toml")
+    expected = records["person"].isin(listed["person"]).astype(float)
+    np.testing.assert_array_equal(result.records["success_probability"], expected)
+
+    listed["person"] = np.roll(listed["person"], 1)
+    listed.to_csv(tmp_path / "list.csv", index=False)
+    message = "list.csv: row 1, column 'age': the person has another value in the population; found .*; expected "
+    with pytest.raises(InputError, match=f"{message}{people['age'][listed['person'].iloc[0]]}, or a share of errors"):
+        reidsim.run(tmp_path / "study.toml")

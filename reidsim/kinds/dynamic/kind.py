@@ -30,7 +30,16 @@ from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.adversary_schema import MONEY_KEYS, AdversarySection, EconomicsSection, economics_of
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.kind import AnalysisTables, Kind, PolicyOutcome, Progress, RecordTable, SharedColumns, digest_of
+from reidsim.scenarios.kind import (
+    AnalysisTables,
+    Kind,
+    PolicyOutcome,
+    Progress,
+    RecordTable,
+    SharedColumns,
+    digest_of,
+    numbered_times,
+)
 from reidsim.scenarios.scenario import Scenario, Study, World, people_named, planner, table_named
 
 _ROUNDING = 1e-9
@@ -511,9 +520,8 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
     else:
         with locating(path):
             codes = np.column_stack([domain[name].encode(labels[name], column) for name, column in columns.items()])
-        attribute = Attribute(section.period, natural_categories(labels[PERIOD]))
-        periods, forecast = attribute.categories, np.zeros(attribute.size)
-        period = attribute.encode(labels[PERIOD]).astype(np.int64)
+        periods, (period,) = numbered_times([labels[PERIOD].astype("str").rename(section.period)], "not a period", path)
+        forecast = np.zeros(len(periods))
         if section.forecast is not None:
             require_columns(frame, [section.forecast], path)
             amounts = np.asarray(numbers(frame, section.forecast, path), dtype=np.float64)

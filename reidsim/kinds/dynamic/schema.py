@@ -206,7 +206,7 @@ class CasesSection(Section):
     delimiter
         column separator of a CSV file
     period
-        column with the period of each case: whole numbers, or text such as `2020-03-01`
+        column with the period of each case: numbers, or dates such as `2020-03-01`
     forecast
         column with the added benefit per record of a forecast from the period's table, equal for all records of a
         period; default: 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSecti
 from reidsim.linkage.people import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
-from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories
+from reidsim.populations.population import UNKNOWN, Attribute, Domain, shared_categories
 from reidsim.scenarios.kind import keys_of_records
 from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.scenarios.scenario import Scenario
@@ -413,9 +413,9 @@ def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[s
             refuse_rows(repeated, "person given twice", source=path, column=section.person, expected=expected)
     labels: dict[str, tuple[str, ...]] = {}
     for attribute in dict.fromkeys(name for names in wanted.values() for name in names):
-        columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}
+        columns_of = [(paths[table], frame[attribute]) for table, frame in frames.items() if attribute in frame]
         if attribute not in loci and _is_text(columns_of):
-            labels[attribute] = natural_categories(pd.concat(list(columns_of.values())))
+            labels[attribute] = shared_categories(columns_of)
         elif by_knowledge and attribute not in loci and not any(attribute in on for on, _ in linked):
             # Without stages, no section names the loci; an attribute on which nobody links may be unknown.
             loci = (*loci, attribute)
@@ -451,23 +451,23 @@ def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
     return tuple(dict.fromkeys(loci))
 
 
-def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
+def _is_text(columns: Sequence[tuple[Path, pd.Series[str]]]) -> bool:
     """Return whether an attribute's values are labels, not numbers.
 
-    They are labels if less than half of the values in all tables are numbers or empty. `columns` has the attribute's
-    column as text, by file.
+    They are labels if less than half of the values in all tables are numbers or empty. `columns` has the file of each
+    table and the attribute's column as text.
 
     Raises
     ------
     InputError
         If the values are not labels, but one is not a number; the message names file and row.
     """
-    number = {path: column.str.fullmatch(r"[+-]?[\d.]+") | (column == "") for path, column in columns.items()}
-    if float(pd.concat(list(number.values())).mean()) < 0.5:
+    numbers = [column.str.fullmatch(r"[+-]?[\d.]+") | (column == "") for _, column in columns]
+    if float(pd.concat(numbers).mean()) < 0.5:
         return True
-    for path, column in columns.items():
+    for (path, column), is_number in zip(columns, numbers, strict=True):
         problem = "not a number, although most values are numbers"
-        refuse_rows(~number[path], problem, source=path, column=column.name, found=column, expected="a number")
+        refuse_rows(~is_number, problem, source=path, column=column.name, found=column, expected="a number")
     return False
 
 

@@ -37,6 +37,7 @@ from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,
     columns_of_release,
+    people_in_order,
     read_release,
     read_waves,
     sensitive_attributes,
@@ -403,10 +404,14 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
     with locating(where="population.counts"):
         world = Individuals.from_population(population)
     sections = {name: scenario.resources[name] for name in scenario.lists}
-    values = {name: world.column(name).astype(np.int64) for name in world.domain.names}
+    values, rows = {name: world.column(name).astype(np.int64) for name in world.domain.names}, None
+    if any(each.kind == "file" for each in sections.values()):
+        # Persons are numbered in the order of the population's cells, but a file numbers them in their own order.
+        keys, own = keys_of_both(population.cells, people_in_order(loaded, section, world.domain))
+        rows = pd.Index(keys).get_indexer(pd.Index(own)).argsort(kind="stable")
     lists = lists_of_people(
         sections,
-        People(values, {each.name: each.categories for each in world.domain.attributes}),
+        People(values, {each.name: each.categories for each in world.domain.attributes}, rows=rows),
         loaded.folder,
         section.together,
         attributes=lambda name: sections[name].attributes,

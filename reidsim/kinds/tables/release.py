@@ -32,6 +32,7 @@ from reidsim.core.tables import (
 )
 from reidsim.kinds.tables.schema import (
     AttributeSection,
+    PopulationSection,
     PublisherSection,
     ReleaseSection,
     ReleasesSection,
@@ -39,12 +40,20 @@ from reidsim.kinds.tables.schema import (
 )
 from reidsim.linkage.people import RowGroups, SensitiveAttribute
 from reidsim.populations.catalogue import as_individuals, make
-from reidsim.populations.population import Attribute, Codes, Domain, Population, complete_records, natural_categories
+from reidsim.populations.population import (
+    Attribute,
+    Codes,
+    Domain,
+    Population,
+    complete_records,
+    natural_categories,
+    shared_categories,
+)
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.kind import Keys, key_columns, require_same
+from reidsim.scenarios.kind import Keys, key_columns, numbered_times, require_same
 from reidsim.scenarios.resources import AttackRecipe, stage_of
 from reidsim.scenarios.scenario import Scenario, people_named, table_named
 
@@ -338,6 +347,26 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
     return people, (path, labels, loaded.scenario.columns)
 
 
+def people_in_order(loaded: Scenario[TablesScenario], section: PopulationSection, domain: Domain) -> Codes:
+    """Return the codes of a scenario's people over a domain, shape (n_people, n_attributes).
+
+    People are in the order of ``population.path``, or of the rows that ``reidsim populate`` writes for the recipe.
+    `section` is the section ``population``.
+
+    Raises
+    ------
+    InputError
+        As `read_release`; or if the population has expected counts.
+    """
+    attributes, (_, rows) = loaded.scenario.attributes, _people(loaded)
+    if rows is not None:
+        return domain.encode(rows[1])
+    recipe = resolve(str(section.recipe), "populations", "population", base=loaded.folder)
+    people = as_individuals(make(recipe, counts=section.counts, seed=section.seed)).select(tuple(attributes))
+    readings = {name: each.reading.label for name, each in attributes.items() if each.reading is not None}
+    return domain.encode(select_columns(people.to_frame(), {name: name for name in attributes}, readings, people.name))
+
+
 def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes:
     """Return the codes of one record, given as text, shape (1, n_attributes), int32.
 
@@ -426,10 +455,9 @@ def read_waves(
 ) -> Waves:
     """Return the waves in which each record or person is released, as `Waves`.
 
-    The waves are the distinct numbers, or ISO dates, in the columns of ``enters`` and ``leaves``, in ascending order.
-    The values are dates if the first one is an ISO date. A record whose value of ``leaves`` is empty (or na, nan or
-    none) stays to the end, as do all records without this column. If `person` is given, the result has one entry per
-    person.
+    The waves are the distinct times in the columns of ``enters`` and ``leaves``; see `numbered_times`. A record whose
+    value of ``leaves`` is empty (or na, nan or none) stays to the end, as do all records without this column. If
+    `person` is given, the result has one entry per person.
 
     Parameters
     ----------
@@ -454,19 +482,8 @@ def read_waves(
         for column in (section.enters, section.leaves)
     )
     stays = leaves.str.lower().isin(_NEVER)
-    texts = pd.Series(pd.unique(pd.concat([enters, leaves[~stays]])))
-    days = pd.to_datetime(texts, format="%Y-%m-%d", errors="coerce")
-    dated = bool(days[:1].notna().all())
-    numbers_of = pd.to_numeric(texts, errors="coerce").replace([np.inf, -np.inf], np.nan)
-    times = (days if dated else numbers_of).set_axis(texts)
-    expected = "dates such as 2026-03-31 in all rows" if dated else "a number, or dates such as 2026-03-31"
-    for name, values in ((section.enters, enters), (section.leaves, leaves.mask(stays, enters))):
-        wrong = values.map(times).isna()
-        refuse_rows(wrong, "not a wave", source=source, column=name, found=values, expected=expected)
-    labels = tuple(times.sort_values(kind="stable").drop_duplicates().index)
-    number = times.rank(method="dense") - 1
-    first = enters.map(number).to_numpy().astype(np.int64)
-    last = leaves.map(number).where(~stays, len(labels)).to_numpy().astype(np.int64)
+    labels, (first, last) = numbered_times((enters, leaves.mask(stays, enters)), "not a wave", source)
+    last = np.where(stays, len(labels), last)
     early, problem = last <= first, "a record leaves before its release"
     expected = f"a wave after {enters.iloc[int(early.argmax())]}"
     refuse_rows(early, problem, source=source, column=section.leaves, found=leaves, expected=expected)
@@ -521,8 +538,8 @@ def staged_attack(
                 categories = pd.Series(hierarchy.attribute.categories, dtype="str")
                 targets[name] = coded[name](categories, name)[lattice.codes[:, position]]
         for name in map(str, truth.columns):
-            values = pd.concat([truth[name], *(frame[name] for _, frame, _ in tables.values() if name in frame)])
-            coded[name] = Attribute(name, natural_categories(values[values != ""])).encode
+            of_tables = [(source, frame[name]) for source, frame, _ in tables.values() if name in frame]
+            coded[name] = Attribute(name, shared_categories([("the records", truth[name]), *of_tables])).encode
             with locating("the records"):
                 targets[name] = coded[name](truth[name], name)
         resources = {}
