@@ -59,7 +59,7 @@ class AdmissibleGroups:
 # Strategy of a record that is not released.
 WITHHELD = -1
 # Product of distinct strategies and records from which group sizes are counted for all strategies together.
-_MANY_LINKED = 50_000_000
+_MANY_LINKED = 5_000_000
 
 
 class Linker(Protocol):
@@ -133,7 +133,7 @@ class PopulationLinker:
         """Return a linker with precomputed group sizes of a release with these strategies.
 
         This linker itself is returned if the number of distinct strategies of released records times the number of all
-        records is below 50 million, or the group sizes of different strategies cannot be computed together. For
+        records is below 5 million, or the group sizes of different strategies cannot be computed together. For
         `strategies` and the use of the result, see `ReleaseLinker.with_strategies`.
         """
         rows = np.flatnonzero(strategies != WITHHELD)
