@@ -404,6 +404,10 @@ def test_a_file_that_cannot_be_used_is_told_in_one_line(folder, reidsim_, case):
     [
         (["."], "is a folder"),
         (["data.csv", "--loss", "-1"], "--loss: amount out of range; found -1.0"),
+        (
+            ["data.csv", "--loss", "1e20"],
+            "--loss: amount out of range; found 1e+20; expected 0 to 1,000,000,000,000,000",
+        ),
         (["data.csv", "--cost", "inf"], "--cost: amount out of range; found inf"),
         (["data.csv", "--quasi-identifier", "agr"], "did you mean 'age'?"),
         (["data.csv", "-o", "taken"], "folder is not empty"),

@@ -175,6 +175,8 @@ def break_rules(change):
     [
         (lambda: None, "rules.csv nowhere.csv -o new.csv", "nowhere.csv: no such file; expected new records"),
         (lambda: None, "rules.csv people.csv -o out.csv", "out.csv: exists already"),
+        (lambda: None, "rules.csv people.csv -o q.parquet", "q.parquet: the file is written as delimited text; found"),
+        (lambda: None, "rules.csv people.csv -o q.csv.gz", "q.csv.gz: the file is written as delimited text; found"),
         (lambda: None, "people.csv people.csv -o new.csv", "people.csv: header: not a rulebook of reidsim share"),
         (lambda: Path("less.csv").write_text("age\n30\n"), "rules.csv less.csv -o new.csv", "column 'Geschlecht'"),
         (lambda: None, "rules.csv people.csv -o new.csv --keep pid", "the column could identify most people"),
@@ -191,7 +193,7 @@ def test_what_cannot_be_used_ends_with_2_and_one_line(town, spoil, arguments, sa
     assert code == 2
     assert says in err
     assert len(err.splitlines()) == 1
-    assert not Path("new.csv").exists()
+    assert not any(Path(name).exists() for name in ("new.csv", "q.parquet", "q.csv.gz"))
 
 
 def test_a_policy_that_tells_records_of_one_cell_apart_has_no_rules(town):

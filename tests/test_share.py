@@ -685,7 +685,7 @@ def test_the_limit_names_the_direction_only_if_the_scenario_can_set_it(sections,
 
 
 def test_text_is_not_written_to_a_file_of_another_type(run):
-    for name in ("shared.parquet", "shared.XLSX"):
+    for name in ("shared.parquet", "shared.XLSX", "shared.csv.gz"):
         with pytest.raises(InputError, match=rf"{name}: the file is written as delimited text; .* such as .csv"):
             write_shared(Path(name), run, shared_records(run, policy="basic"))
         assert not Path(name).exists()

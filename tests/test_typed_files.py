@@ -1,6 +1,8 @@
 """Statistical files, spreadsheets and other encodings, read as text tables."""
 
 import datetime
+import re
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -115,6 +117,47 @@ def test_cells_of_a_workbook_are_its_values(tmp_path):
         "share": ["0.5", ""],
         "seen": ["2024-01-02 03:04:00", "True"],
     }
+
+
+def _with_cell(path, cell, changed):
+    """Write another element of a cell to the only sheet of a workbook."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, re.sub(f'<c r="{cell}".*?</c>', changed, content))
+
+
+def test_a_formula_needs_a_value(tmp_path):
+    """A workbook that no spreadsheet program has saved holds formulas without values, which are no missing values."""
+    path, book = tmp_path / "people.xlsx", openpyxl.Workbook()
+    for row in (["age", "sex"], [30, "F"], ["=1+33", "M"], [50, "F"]):
+        book.active.append(row)
+    book.create_sheet("other").append(["age", "sex"])
+    book["other"].append(["=2+40", "F"])
+    book.save(path)
+    problem = r"people\.xlsx: cell A3: the formula has no value; found '1\+33'; expected a value"
+    with pytest.raises(InputError, match=problem):
+        reidsim.describe(path)
+    with pytest.raises(InputError, match=r"cell A2: the formula has no value; found '2\+40'"):
+        read_table(path, sheet="other")
+    for value, read in (('<c r="A3"><f>1+33</f><v>34</v></c>', "34"), ('<c r="A3" t="str"><f>""</f><v></v></c>', "")):
+        _with_cell(path, "A3", value)
+        assert read_table(path)["age"].tolist() == ["30", read, "50"]
+
+
+def test_a_title_above_the_names_of_a_sheet_is_named(tmp_path):
+    frame = pd.DataFrame({"age": [30, 40], "sex": ["F", "M"], "zip": ["01", "02"]})
+    frame.to_excel(tmp_path / "people.xlsx", index=False, startrow=2)
+    book = openpyxl.load_workbook(tmp_path / "people.xlsx")
+    book.active["A1"] = "Report 2024"
+    book.save(tmp_path / "people.xlsx")
+    problem = r"people\.xlsx: header: columns without a name; found 'Report 2024'; expected a name for each .* titles"
+    with pytest.raises(InputError, match=problem):
+        reidsim.describe(tmp_path / "people.xlsx")
+    # A column of row numbers has no name in many files.
+    frame.to_excel(tmp_path / "people.xlsx")
+    assert list(read_table(tmp_path / "people.xlsx")) == ["", "age", "sex", "zip"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from reidsim.core.errors import PRIVATE, InputError, listed, nearest, reading, r
 # Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
 TYPED_ENDINGS = (*STATA, *SPSS, *SAS, *EXCEL)
-# Endings of all files of tables, also compressed.
+# Endings of compressed files, and of all files of tables.
+COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".data", ".gz", ".bz2", ".parquet", *TYPED_ENDINGS)
 
 _MOST_CHARACTERS = 40

@@ -1183,13 +1183,40 @@ def _statistical(
 
 def _workbook(path: Path, sheet: str | None) -> pd.DataFrame:
     require_workbook_fits(path)
-    options: Any = {"sheet_name": sheet or 0, "header": None, "dtype": object, "keep_default_na": False}
-    cells = pd.read_excel(path, engine="openpyxl", **options).map(_cell)
+    with pd.ExcelFile(path, engine="openpyxl") as workbook:
+        cells = workbook.parse(sheet or 0, header=None, dtype=object, keep_default_na=False).map(_cell)
+        book: Any = workbook.book
+        with (book[sheet] if sheet else book.worksheets[0])._get_source() as content:
+            _require_values(content.read(), path)
     filled = cells.map(str.strip) != ""
     cells = cells.loc[filled.any(axis=1), filled.any(axis=0)]
     if cells.empty:
         raise InputError(f"the {'' if sheet else 'first '}sheet is empty", source=path, found=sheet)
-    return pd.DataFrame(cells.iloc[1:].to_numpy(), columns=cells.iloc[0].tolist(), dtype="str")
+    names = cells.iloc[0].str.strip().tolist()
+    problem, expected = "columns without a name", "a name for each column; remove titles above the names"
+    refuse_first((names.count("") > 1, problem, "header", listed(filter(None, names)), expected), source=path)
+    return pd.DataFrame(cells.iloc[1:].to_numpy(), columns=names, dtype="str")
+
+
+def _require_values(sheet: bytes, path: Path) -> None:
+    """Check that every formula in the XML of a sheet has a stored value.
+
+    Programs that do not compute formulas store none. A stored empty text is a value.
+
+    Raises
+    ------
+    InputError
+        Names the first cell without a value.
+    """
+    from openpyxl.xml.functions import iterparse
+
+    elements = iterparse(io.BytesIO(sheet)) if b"f>" in sheet else ()
+    for row in (element for _, element in elements if element.tag.endswith("}row")):
+        for cell in row.iterfind("{*}c[{*}f]"):
+            lacks, place = not cell.findtext("{*}v") and cell.get("t") != "str", f"cell {cell.get('r')}"
+            problem, expected = "the formula has no value", "a value; a spreadsheet program stores it"
+            refuse_first((lacks, problem, place, cell.findtext("{*}f"), expected), source=path)
+        row.clear()
 
 
 def _cell(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 import textwrap
@@ -26,6 +25,7 @@ from reidsim.drafts.preview import FilePreview
 from reidsim.drafts.profile import ColumnProfile, Names, rows_with
 from reidsim.drafts.roles import DIRECT, HOUSEHOLD, LEFT_OUT, PERSON, QUASI, WEIGHT, release_keys
 from reidsim.populations.catalogue import load_population
+from reidsim.populations.population import MOST_MONEY
 from reidsim.scenarios.kind import Progress, keys_of_records
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
@@ -278,7 +278,7 @@ def _check_options(options: DraftOptions) -> None:
     Raises
     ------
     InputError
-        If `age_on` is no date, or an amount is negative or not finite; if `person` names a column twice, names a
+        If `age_on` is no date, or an amount is negative or too large; if `person` names a column twice, names a
     quasi-identifier, or is combined with `one_row_per_person`; or if `unmatched_unique` is given without `population`.
     """
     try:
@@ -288,9 +288,10 @@ def _check_options(options: DraftOptions) -> None:
         raise InputError("not a date", source="--age-on", found=options.age_on, expected=expected) from None
     person, where = options.person, "--person and --quasi-identifier"
     exclusive, both = "a person key and one row per person exclude", "column both the person key and a quasi-identifier"
+    problem, expected = "amount out of range", f"0 to {MOST_MONEY:,.0f}"
     unmatched = options.unmatched_unique and options.population is None
     refuse_first(
-        *((not 0 <= v < math.inf, "amount out of range", f"--{k}", v, "0 or more") for k, v in options.amounts.items()),
+        *((not 0 <= v <= MOST_MONEY, problem, f"--{k}", v, expected) for k, v in options.amounts.items()),
         *((options.one_row_per_person, f"{exclusive} each other", "--person", name, None) for name in person),
         *((name in person, both, where, name, None) for name in options.quasi_identifier),
         (unmatched, "population missing", "--unmatched-unique", None, "--population RECIPE"),

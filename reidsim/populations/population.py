@@ -675,7 +675,8 @@ SUM_TOLERANCE = 1e-6
 
 Share = Annotated[float, Field(ge=0, le=1)]
 # Above the limit, differences between payoffs are smaller than rounding errors.
-Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
+MOST_MONEY = 1e15
+Money = Annotated[float, Field(ge=0, le=MOST_MONEY, description="currency units per record")]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
 

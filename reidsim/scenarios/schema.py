@@ -965,7 +965,7 @@ class ScenarioHead(Section):
     uncertainty
         batch of runs over values drawn from distributions of keys
     kept
-        columns that `reidsim share --keep` copies and that no outsider knows, by column
+        columns that `reidsim share --keep` copies and that no outsider knows, by column; no quasi-identifiers
     measures
         measures of your own
     stress
@@ -1017,6 +1017,11 @@ class ScenarioHead(Section):
         return False
 
     @property
+    def columns(self) -> dict[str, str]:
+        """Column of each quasi-identifier in the file of records, by attribute; empty for kinds without records."""
+        return {}
+
+    @property
     def every_adversary(self) -> Mapping[str, Any]:
         """The sections of all adversaries, by key path.
 
@@ -1036,9 +1041,12 @@ class ScenarioHead(Section):
         found = f"{runs:,} ({' x '.join(f'{n:,} of {key}' for key, n in numbers.items() if n > 1)})"
         twice = next((key for key in uncertain if any(overlap(key, other) for other in swept)), None)
         where, expected = f"uncertainty.parameters.{twice}", "the key in either sweep or uncertainty"
+        quasi = next((name for name in self.kept if name in self.columns.values()), None)
+        problem, otherwise = "the column is a quasi-identifier", "a column that is no attribute"
         return self.unless(
             (runs > MOST_POINTS, "too many runs", most, f"at most {MOST_POINTS:,}", found),
             (twice, "key both swept and uncertain", where, expected, None),
+            (quasi, problem, f"kept.{quasi}", otherwise, quasi),
         )
 
 

@@ -261,6 +261,7 @@ def test_an_epidemic_needs_people_and_areas(scenario):
             {"agents.participation": {"reward": 1, "harm": 1}},
             r"agents\.participation: participation is not supported for cases",
         ),
+        ({"kept": {"age": {"share": True}}}, r"kept\.age: the column is a quasi-identifier; found 'age'"),
         ({"release.period": "week"}, r"cases\.csv: column 'week': column missing"),
         ({"release.forecast": "day2"}, r"cases\.csv: column 'day2': column missing"),
         (

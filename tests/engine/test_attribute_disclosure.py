@@ -262,6 +262,7 @@ def test_files_planned_for_people_who_are_looked_up_are_within_the_limits(folder
     ("changes", "message"),
     [
         ({"publisher.sensitive": "sex"}, "publisher.sensitive: the column is a quasi-identifier"),
+        ({"kept": {"sex": {"share": True}}}, "kept.sex: the column is a quasi-identifier; found 'sex'"),
         ({"publisher.sensitive": "nothing"}, "nothing"),
         ({"publisher.sensitive": ["disease", "disease"]}, "publisher.sensitive: column given twice"),
         ({"publisher.l_diversity": 1}, "publisher.l_diversity"),

@@ -97,6 +97,7 @@ def scenario(content=SMALLEST, **changes):
         ({"subjects__generalize": {"age": {"widths": [10], "kept": [0.5, 0.2]}}}, "the levels are incomplete"),
         ({"subjects__generalize": {"age": {"kept": [0.5]}}}, "the levels are incomplete; found '0 widths, 0"),
         ({"figures__path": 1}, r"figures\.path: unknown key"),
+        ({"kept": {"age": {"share": True}}}, r"kept\.age: the column is a quasi-identifier; found 'age'"),
     ],
     ids=str,
 )

@@ -499,7 +499,7 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
     """
     scenario, section, path = loaded.scenario, loaded.scenario.release, loaded.path
     population, voters = _people("population", loaded), _people("voters", loaded)
-    people, columns, labels = population or voters, columns_of(scenario), pd.DataFrame()
+    people, columns, labels = population or voters, scenario.columns, pd.DataFrame()
     if section.path is not None:
         path, frame = table_named(
             section.path, loaded, "release.path", partial(read_table, delimiter=section.delimiter)
@@ -540,14 +540,6 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
     held, period = np.unique(period, return_inverse=True)
     periods = tuple(periods[number] for number in held)
     return Cases(codes, period.astype(np.int64), periods, forecast[held], hierarchies, population, voters)
-
-
-def columns_of(scenario: DynamicScenario) -> dict[str, str]:
-    """Return the column of each attribute in the file of cases, by attribute.
-
-    By default, the column has the attribute's name.
-    """
-    return {name: section.column or name for name, section in scenario.attributes.items()}
 
 
 def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
@@ -830,7 +822,7 @@ class DynamicKind(Kind):
 
     def shared_columns(self, scenario: DynamicScenario) -> SharedColumns:
         """Return the quasi-identifiers of the file of cases, as `SharedColumns`."""
-        return SharedColumns(columns_of(scenario), delimiter=scenario.release.delimiter, counts_release=False)
+        return SharedColumns(scenario.columns, delimiter=scenario.release.delimiter, counts_release=False)
 
     def decision(self, scenario: DynamicScenario) -> str:
         """Return a phrase that describes the publisher's decision, for reports.

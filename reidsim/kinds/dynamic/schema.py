@@ -331,6 +331,11 @@ class DynamicScenario(PublisherScenario):
     attributes: dict[str, GeneralizedSection] = Field(min_length=1)
     publisher: DynamicPublisherSection = DynamicPublisherSection()
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """Column of each attribute in the file of cases; by default, it has the attribute's name."""
+        return {name: section.column or name for name, section in self.attributes.items()}
+
     @model_validator(mode="after")
     def _consistent(self) -> DynamicScenario:
         epidemic, release, agents = self.epidemic, self.release, self.agents

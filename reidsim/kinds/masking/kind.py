@@ -357,8 +357,7 @@ class MaskingKind(Kind):
 
         The result is a `SharedColumns`.
         """
-        names = {name: scenario.targets.columns.get(name, name) for name in scenario.subjects.attributes}
-        return SharedColumns(names, delimiter=scenario.targets.delimiter, counts_release=False)
+        return SharedColumns(scenario.columns, delimiter=scenario.targets.delimiter, counts_release=False)
 
     def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
         """Return all columns of the targets' file as text, with unchanged values.

@@ -387,6 +387,11 @@ class MaskingScenario(schema.ScenarioHead):
     figures: MaskingFiguresSection = MaskingFiguresSection()
 
     @property
+    def columns(self) -> dict[str, str]:
+        """Column of each attribute that subjects can share in the targets' file."""
+        return {name: self.targets.columns.get(name, name) for name in self.subjects.attributes}
+
+    @property
     def each(self) -> Mapping[str | None, MaskingScenario]:
         """Scenario against each adversary alone, by name of the adversary.
 

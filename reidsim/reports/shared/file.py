@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed, locating, not_written, refuse_first, refuse_rows, require_distinct
-from reidsim.core.files import TYPED_ENDINGS, read_json, require_new_file, unfinished_beside, write_new_file
+from reidsim.core.files import COMPRESSED, TYPED_ENDINGS, read_json, require_new_file, unfinished_beside, write_new_file
 from reidsim.core.rows import Numbers
 from reidsim.core.tables import (
     as_file,
@@ -61,16 +61,28 @@ def require_new_files(path: Path, rulebook: Path | None = None) -> None:
     Raises
     ------
     InputError
-        If one exists or is ``-``, has the ending of another type of file, a parent folder is a file, or two are equal.
+        If one exists or is ``-``, has the ending of a compressed file or of another type of file, a parent folder is a
+        file, or two are equal.
     """
     files = [path, sidecar_of(path), *([] if rulebook is None else [rulebook])]
     for new in files:
-        require_new_file(new)
-        is_typed = new.suffix.lower() in (".parquet", *TYPED_ENDINGS)
-        problem, expected = "the file is written as delimited text", "an ending such as .csv"
-        refuse_first((is_typed, problem, None, new.suffix, expected), source=new)
+        _require_new_text(new)
     problem, expected = "the released file or its sidecar has this path", "another path"
     require_distinct(problem, (str(new.resolve()) for new in files), source="--rulebook", expected=expected)
+
+
+def _require_new_text(path: Path) -> None:
+    """Check that delimited text can be written to a new file.
+
+    Raises
+    ------
+    InputError
+        As `require_new_file`, and if the path has the ending of a compressed file or of another type of file.
+    """
+    require_new_file(path)
+    is_other = path.suffix.lower() in (".parquet", *COMPRESSED, *TYPED_ENDINGS)
+    problem, expected = "the file is written as delimited text", "an ending such as .csv"
+    refuse_first((is_other, problem, None, path.suffix, expected), source=path)
 
 
 def share_run(
@@ -603,8 +615,8 @@ def apply(
     Raises
     ------
     InputError
-        If a file cannot be read or exists already, the rulebook is none, a column is missing, or a kept column is a
-        quasi-identifier or identifies people.
+        If a file cannot be read or exists already, `path` has the ending of a compressed file or of another type of
+        file, the rulebook is none, a column is missing, or a kept column is a quasi-identifier or identifies people.
 
     See Also
     --------
@@ -620,7 +632,7 @@ def apply(
     (1, 1)
     """
     if path is not None:
-        require_new_file(Path(path))
+        _require_new_text(Path(path))
     kept = records.Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out)
     new_file = as_file(data, "apply: argument 'data'", encoding=encoding)
     with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, new_file as new:
