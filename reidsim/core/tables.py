@@ -54,6 +54,7 @@ from reidsim.core.files import (
     STATA,
     TYPED_ENDINGS,
     free_memory,
+    is_delimited,
     is_parquet_folder,
     require_memory,
     require_no_device,
@@ -785,9 +786,14 @@ def refuse_encoding_of_types(path: Path, encoding: str | None) -> None:
     InputError
         If an encoding is given for a Parquet, Excel, Stata, SPSS or SAS file.
     """
-    if encoding is not None and path.suffix.lower() in (".parquet", *TYPED_ENDINGS):
+    if encoding is not None and not is_delimited(path):
         problem = "the file format defines its own encoding"
         raise InputError(problem, source="--encoding", found=encoding, expected=_OF_CSV)
+
+
+def delimiter_key(path: Path) -> dict[str, str]:
+    """Return the key ``delimiter`` of a section that names a file; empty if the file is no delimited text."""
+    return {"delimiter": sniff_delimiter(path)} if is_delimited(path) else {}
 
 
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed, locating, not_written, refuse_first, refuse_rows, require_distinct
-from reidsim.core.files import TYPED_ENDINGS, read_json, require_new_file, unfinished_beside, write_new_file
+from reidsim.core.files import is_delimited, read_json, require_new_file, unfinished_beside, write_new_file
 from reidsim.core.rows import Numbers
 from reidsim.core.tables import (
     as_file,
@@ -66,9 +66,8 @@ def require_new_files(path: Path, rulebook: Path | None = None) -> None:
     files = [path, sidecar_of(path), *([] if rulebook is None else [rulebook])]
     for new in files:
         require_new_file(new)
-        is_typed = new.suffix.lower() in (".parquet", *TYPED_ENDINGS)
         problem, expected = "the file is written as delimited text", "an ending such as .csv"
-        refuse_first((is_typed, problem, None, new.suffix, expected), source=new)
+        refuse_first((not is_delimited(new), problem, None, new.suffix, expected), source=new)
     problem, expected = "the released file or its sidecar has this path", "another path"
     require_distinct(problem, (str(new.resolve()) for new in files), source="--rulebook", expected=expected)
 
