@@ -179,7 +179,8 @@ class Intervals(LevelsWithTop):
     Attributes
     ----------
     rule
-        rule for whole numbers, generalized to intervals; categories may end in `+`, as in `90+`
+        rule for whole numbers, generalized to intervals; with a category such as `90+`, the last interval has no upper
+        bound
     widths
         width of the intervals at each level, each a multiple of the previous width
     start
