@@ -801,12 +801,12 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
 
     Candidates are `DELIMITERS`; a delimiter that splits both lines into equally many columns has priority. Empty lines
     and lines that begin with ``#`` do not count. For unreadable files, the result is a comma, because reading them
-    reports the reason.
+    reports the reason; for Parquet and files of statistical programs and spreadsheets, too.
 
     Parameters
     ----------
     path : Path
-        Text with a header, optionally compressed (``.gz``, ``.bz2``).
+        Text with a header, optionally compressed (``.gz``, ``.bz2``), or another file.
     encoding : str, optional
         UTF-8 by default.
 
@@ -816,6 +816,8 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
         If the path is a pipe, device or socket.
     """
     require_no_device(path)
+    if not is_delimited(path):
+        return DELIMITERS[0]
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
             beginning = stream.read(_BEGINNING).decode(encoding or "utf-8", errors="ignore").removeprefix("\ufeff")
