@@ -136,7 +136,8 @@ class Kept:
         InputError
             If a column in `unknown_to_outsiders` is not kept.
         """
-        require_among("the column is not kept", self.unknown_to_outsiders, self.names, where=DECLARATION)
+        problem, kept = "the column is not kept", "a kept column"
+        require_among(problem, self.unknown_to_outsiders, self.names, where=DECLARATION, otherwise=kept)
         section = content.get("kept", {})
         in_scenario = {name: section[name]["reason"] for name in self.names if "reason" in section.get(name, {})}
         return dict.fromkeys(self.unknown_to_outsiders, f"{DECLARATION} of reidsim share") | in_scenario
