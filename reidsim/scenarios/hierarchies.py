@@ -179,10 +179,10 @@ class Intervals(LevelsWithTop):
     Attributes
     ----------
     rule
-        rule for whole numbers, generalized to intervals; with a category such as `90+`, the last interval has no upper
-        bound
+        rule for whole numbers, generalized to intervals; categories may end in `+`, as in `90+`
     widths
-        width of the intervals at each level, each a multiple of the previous width
+        width of the intervals at each level, each a multiple of the previous width; with a category such as `90+`, the
+        last interval has no upper bound
     start
         lower bound of the first interval; default: the smallest category
     absorb_remainder
