@@ -75,6 +75,15 @@ def test_applied_to_the_release_itself_it_makes_the_shared_file(town, policy):
     assert "warning: the risk was computed for the release of the rulebook; not checked for new records: limits" in err
 
 
+def test_records_of_a_parquet_file_are_released_as_comma_separated_text(town):
+    share(town, "no-protection")
+    # The bytes of the file look like lines with tabs.
+    frame = pd.read_csv("people.csv", dtype=str).assign(note="a\tb\tc\nd\te\tf\n")
+    frame[["note", "age", "Geschlecht"]].to_parquet("people.parquet", compression=None)
+    assert town("apply", "rules.csv", "people.parquet", "-o", "again.csv")[0] == 0
+    assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
+
+
 def test_every_cell_has_one_rule_with_its_form(town):
     share(town, "full-domain-no-attack")
     header, rules = rows_of("rules.csv")

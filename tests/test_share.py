@@ -224,6 +224,17 @@ def test_a_kept_column_tells_a_generalized_quasi_identifier():
     assert not any("kept unchanged, tells" in str(each.message) for each in found)
 
 
+def test_a_refusal_advises_a_declaration_that_is_accepted_for_a_column_of_the_scenario():
+    people = pd.DataFrame({"sex": ["F", "M"] * 50, "days": [str(n // 2 % 45) for n in range(100)]})
+    drafted = reidsim.new(people, quasi_identifiers=["sex"]).scenario
+    run = drafted.with_({"kept": {"days": {"share": True}}, "publisher.policies": ["basic"]}).run()
+    with pytest.raises(InputError, match="declare it: unknown_to_outsiders days"):
+        run.share(accept_risk=True)
+    assert len(run.share(accept_risk=True, unknown_to_outsiders=["days"])) == 100
+    with pytest.raises(InputError, match="the column is not kept; found 'day'"):
+        run.share(accept_risk=True, unknown_to_outsiders=["day"])
+
+
 def test_the_sidecar_says_how_the_file_came_about(run):
     write_shared(
         Path("shared.csv"),

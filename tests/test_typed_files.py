@@ -72,6 +72,15 @@ def test_a_sheet_is_read_in_every_step(tmp_path):
     draft = reidsim.new(tmp_path / "a.xlsx", sheet="people")
     assert draft.scenario.scenario.release.sheet == "people"
     assert len(reidsim.share(draft.run(), "basic", accept_risk=True)) == 40
+    # A table, or another file with its hierarchy, has no keys of the workbook.
+    people = pd.DataFrame({"age": ["20", "30"] * 9, "sex": ["F", "M"] * 9})
+    people.to_parquet(tmp_path / "b.parquet")
+    people.to_excel(tmp_path / "b.xlsx", index=False)
+    pd.DataFrame({"age": ["20", "30"], "1": ["young", "young"]}).to_excel(tmp_path / "ages.xlsx", index=False)
+    assert draft.scenario.with_(records=people).run().manifest["records"] == 18
+    own = {"hierarchies": {"age": tmp_path / "ages.xlsx", "sex": "suppress"}, "benefit": 9, "loss": 9, "cost": 1}
+    for path in ("b.parquet", "b.xlsx"):
+        assert reidsim.Scenario.from_frames(tmp_path / path, **own).run().manifest["records"] == 18
     for options in ({"sheet": "x"}, {}):
         with pytest.raises(InputError):
             reidsim.new(tmp_path / "a.xlsx", quasi_identifiers=["age"], **options)
@@ -221,3 +230,21 @@ def test_what_cannot_be_decoded_is_told(tmp_path, content, encoding, message):
     with pytest.raises(InputError) as caught:
         read_table(path, delimiter=";", encoding=encoding)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "value"),
+    [
+        ("a.csv", "release.sheet", "people"),
+        ("a.parquet", "release.sheet", "people"),
+        ("a.xlsx", "release.delimiter", ";"),
+        ("a.dta", "release.encoding", "latin-1"),
+        ("a.xlsx", "release.header", False),
+        ("a.csv", "attributes.age.hierarchy", {"rule": "table", "file": "ages.parquet", "delimiter": ","}),
+    ],
+)
+def test_keys_that_the_format_of_the_file_ignores_are_refused(tmp_path, path, key, value):
+    (tmp_path / "a.csv").write_text("age\n" + "30\n40\n" * 9, encoding="utf-8")
+    drafted = reidsim.new(tmp_path / "a.csv", quasi_identifiers=["age"]).scenario
+    with pytest.raises(InputError, match=r"the key has no effect; expected this key only with an? .* in "):
+        drafted.with_({"release.path": path, key: value})

@@ -40,6 +40,11 @@ _PARQUET_COPIES, _WORKBOOK_COPIES = 4, 4
 _CELL_BYTES = 24
 
 
+def is_delimited(path: Path) -> bool:
+    """Return whether a file of a table is delimited text, according to the ending of its name."""
+    return path.suffix.lower() not in (".parquet", *TYPED_ENDINGS)
+
+
 class PrivateFolder:
     """A temporary folder that only the user can read, and that is deleted with the object.
 

@@ -54,6 +54,7 @@ from reidsim.core.files import (
     STATA,
     TYPED_ENDINGS,
     free_memory,
+    is_delimited,
     is_parquet_folder,
     require_memory,
     require_no_device,
@@ -785,9 +786,14 @@ def refuse_encoding_of_types(path: Path, encoding: str | None) -> None:
     InputError
         If an encoding is given for a Parquet, Excel, Stata, SPSS or SAS file.
     """
-    if encoding is not None and path.suffix.lower() in (".parquet", *TYPED_ENDINGS):
+    if encoding is not None and not is_delimited(path):
         problem = "the file format defines its own encoding"
         raise InputError(problem, source="--encoding", found=encoding, expected=_OF_CSV)
+
+
+def delimiter_key(path: Path) -> dict[str, str]:
+    """Return the key ``delimiter`` of a section that names a file; empty if the file is no delimited text."""
+    return {"delimiter": sniff_delimiter(path)} if is_delimited(path) else {}
 
 
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
@@ -795,12 +801,12 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
 
     Candidates are `DELIMITERS`; a delimiter that splits both lines into equally many columns has priority. Empty lines
     and lines that begin with ``#`` do not count. For unreadable files, the result is a comma, because reading them
-    reports the reason.
+    reports the reason; for Parquet and files of statistical programs and spreadsheets, too.
 
     Parameters
     ----------
     path : Path
-        Text with a header, optionally compressed (``.gz``, ``.bz2``).
+        Text with a header, optionally compressed (``.gz``, ``.bz2``), or another file.
     encoding : str, optional
         UTF-8 by default.
 
@@ -810,6 +816,8 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
         If the path is a pipe, device or socket.
     """
     require_no_device(path)
+    if not is_delimited(path):
+        return DELIMITERS[0]
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
             beginning = stream.read(_BEGINNING).decode(encoding or "utf-8", errors="ignore").removeprefix("\ufeff")

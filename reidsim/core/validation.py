@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
 from reidsim.core.errors import InputError, listed, locating, nearest
-from reidsim.core.files import require_shallow
+from reidsim.core.files import is_delimited, require_shallow
 
 Model = TypeVar("Model", bound=BaseModel)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -375,6 +375,15 @@ def with_key(key: str, *values: object) -> ReadIf:
         return ReadIf(lambda section, scenario: bool(getattr(section, key)), f"with {key}")
     shown = " or ".join(f'"{value}"' if isinstance(value, str) else str(value).lower() for value in values)
     return ReadIf(lambda section, scenario: getattr(section, key) in values, f"with {key} = {shown}")
+
+
+def with_csv_file(*keys: str) -> ReadIf:
+    """Return the condition that another key of the section, one of `keys`, is the path of delimited text."""
+
+    def holds(section: Any, scenario: Any) -> bool:
+        return any(is_delimited(Path(path)) for path in (getattr(section, key) for key in keys) if path)
+
+    return ReadIf(holds, f"with a CSV file in {' or '.join(keys)}")
 
 
 # Terms of pydantic, and the terms that TOML users know.

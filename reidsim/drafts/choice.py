@@ -198,12 +198,17 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         rule = {"rule": "intervals", "widths": widths, "start": start}
         return DraftHierarchy(rule, len(widths) + 2, f"{comment}, suppressed")
     between: dict[str, list[str]] = {}
+    # The interval of a top category such as 90+ has no upper bound.
+    top = min((number for value, number in numbers.items() if value.endswith("+")), default=math.inf)
     for value, number in numbers.items():
         # Wider intervals are computed from the finer ones, so that rounding cannot break the nesting.
-        part = math.floor((number - start) / width)
+        part = math.floor((min(number, top) - start) / width)
         steps = [round(each / width) for each in widths]
         ends = [(start + part // step * step * width, start + (part // step + 1) * step * width) for step in steps]
-        between[value] = [f"{low}-{high - 1}" if whole else f"[{low:.12g}, {high:.12g})" for low, high in ends]
+        between[value] = [
+            f"{low}+" if high > top else f"{low}-{high - 1}" if whole else f"[{low:.12g}, {high:.12g})"
+            for low, high in ends
+        ]
     return _table(column, between, comment, pools=True)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from reidsim.core.files import TYPED_ENDINGS
+from reidsim.core.files import is_delimited
 from reidsim.core.tables import (
     CountedTable,
     column_labels,
@@ -80,7 +80,7 @@ class FilePreview:
     @property
     def is_text(self) -> bool:
         """Whether the file is delimited text, in contrast to a file with types."""
-        return self.path.suffix.lower() not in (".parquet", *TYPED_ENDINGS)
+        return is_delimited(self.path)
 
     @property
     def encoding(self) -> str:
@@ -140,7 +140,7 @@ def preview(
     ('cp1252', ';', {'born': 'day-month'})
     """
     path = Path(data)
-    if encoding is None and path.suffix.lower() not in (".parquet", *TYPED_ENDINGS):
+    if encoding is None and is_delimited(path):
         encoding = detect_encoding(path)
     options = DraftOptions(encoding=None if encoding == _UTF_8 else encoding, sheet=sheet)
     return FilePreview.read(path, options, progress)

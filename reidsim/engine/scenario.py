@@ -22,7 +22,7 @@ from rich.console import Console
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, refuse_first, require_among, writing
 from reidsim.core.files import PrivateFolder, require_new_file, require_plain, unfinished_beside
 from reidsim.core.registry import registered
-from reidsim.core.tables import as_file, library_of, pandas_table, sniff_delimiter
+from reidsim.core.tables import as_file, delimiter_key, library_of, pandas_table
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, validated, with_texts
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
@@ -715,9 +715,8 @@ class Scenario(BaseScenario[Any]):
         """Return the values by key path of an argument of `with_`; see `_key`."""
         place = _place_of_records(kind_of(self.scenario))
         if name == "records":
-            others = {
-                key: v for key, v in self.content.get(place, {}).items() if key not in (_RECORDS[place], "delimiter")
-            }
+            of_file = (_RECORDS[place], "delimiter", "encoding", "header", "sheet")
+            others = {key: v for key, v in self.content.get(place, {}).items() if key not in of_file}
             return {place: {**others, **_records_section(place, pandas_table(value))}}
         if name == "hierarchies" and isinstance(value, Mapping):
             return {f"attributes.{column}.hierarchy": hierarchy for column, hierarchy in value.items()}
@@ -1002,8 +1001,8 @@ def _records_section(place: str, records: Any, given: Mapping[str, Any] | None =
         found, expected = type(records).__name__, "a DataFrame, or the path of a file"
         raise InputError("not a table", source=SOURCE, where="records", found=found, expected=expected)
     path = Path(records).absolute()
-    has_none = place == "population" or path.suffix == ".parquet" or "delimiter" in (given or {})
-    return {_RECORDS[place]: path} | ({} if has_none else {"delimiter": sniff_delimiter(path)})
+    has_none = place == "population" or "delimiter" in (given or {})
+    return {_RECORDS[place]: path} | ({} if has_none else delimiter_key(path))
 
 
 def _population_section(place: str, population: Any) -> Any:

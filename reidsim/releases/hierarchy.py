@@ -455,8 +455,8 @@ def interval_levels(
     Parameters
     ----------
     attribute : Attribute
-        Categories are integers; a trailing ``+`` (``"90+"``) is allowed. The empty category (a missing value) has a
-        separate group.
+        Categories are integers; a trailing ``+`` (``"90+"``: 90 or more) is allowed. The empty category (a missing
+        value) has a separate group.
     widths : sequence of int
         Width of the intervals at each level; each width is a multiple of the previous one, so that levels are nested.
     start : int, optional
@@ -468,7 +468,8 @@ def interval_levels(
     -------
     list of list of str
         For each level, the label of each category, such as ``"20-29"``; the number alone for an interval of one number.
-        The last interval ends with the largest category. The empty category keeps the empty label.
+        The last interval ends with the largest category. With a category such as ``"90+"``, it has no upper bound
+        (``"85+"``) and includes all numbers from this category on. The empty category keeps the empty label.
 
     Raises
     ------
@@ -479,17 +480,21 @@ def interval_levels(
     number_of = dict(zip(present, whole_numbers(attribute, present), strict=True))
     lowest, top, levels = min(number_of.values()), max(number_of.values()), []
     low = lowest if start is None else start
+    open_from = [number for value, number in number_of.items() if value.endswith("+")]
+    last = min(open_from, default=top)
     nested, expected = "intervals do not nest", "increasing widths, each a multiple of the previous width"
     refuse_first(
         (lowest < low, "value below the first interval", None, lowest, f"{low} or more"),
         *((b <= a or b % a, nested, "widths", list(widths), expected) for a, b in pairwise(widths)),
     )
     for width in widths:
-        starts = list(range(low, top + 1, width))
-        if absorb_remainder and len(starts) > 1 and top - starts[-1] + 1 < width:
+        starts = list(range(low, last + 1, width))
+        if absorb_remainder and len(starts) > 1 and last - starts[-1] + 1 < width:
             starts.pop()
-        ends = [following - 1 for following in starts[1:]] + [top]
-        names = [f"{first}-{last}" if first < last else str(first) for first, last in zip(starts, ends, strict=True)]
+        ends = [following - 1 for following in starts[1:]] + [last]
+        names = [f"{first}-{end}" if first < end else str(first) for first, end in zip(starts, ends, strict=True)]
+        if open_from:
+            names[-1] = f"{starts[-1]}+"
         interval = {value: names[bisect.bisect_right(starts, number) - 1] for value, number in number_of.items()}
         levels.append([interval.get(value, value) for value in attribute.categories])
     return levels

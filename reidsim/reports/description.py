@@ -16,7 +16,7 @@ from pyarrow import parquet
 from reidsim.agents.explanation import OPTION_COLUMNS, options_table
 from reidsim.audit.identifiers import plain_words
 from reidsim.core import tables
-from reidsim.core.errors import InputError, listed, locating, not_among, refuse_first, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among, require_distinct
 from reidsim.core.files import require_no_device
 from reidsim.core.tables import as_file
 from reidsim.core.wording import counted
@@ -29,8 +29,8 @@ from reidsim.linkage.uniqueness import (
     Uniqueness,
     UniquenessEstimate,
     require_usable,
-    require_weights,
     uniqueness_of_sample,
+    weights_in,
 )
 from reidsim.populations.catalogue import population_metadata
 from reidsim.populations.population import UNKNOWN
@@ -465,7 +465,7 @@ def read_coded_file(
         row; if a column is named twice or has two uses; if its counts are not whole numbers of 0 or more, or are all 0;
         if a weight is not a number of 1 or more; or if a row has no person, or rows with a person are counts.
     """
-    recorded, weights = dict[str, Any](), None
+    recorded = dict[str, Any]()
     require_no_device(path)
     if path.suffix == ".parquet":
         with tables.reading_parquet(path):
@@ -488,24 +488,22 @@ def read_coded_file(
     for name, use in besides.items():
         if name in columns:
             raise InputError(f"the column of {use} is also an attribute", source=path, found=name)
-    if weight is not None:
-        weights = _numbers(table[weight])
-        with locating(path):
-            require_weights(weights, weight)
     of_record = None
     if person is not None:
-        if person not in columns or len(columns) == 1:
-            problem = "no such column in addition to attributes"
-            raise not_among(problem, person, columns, source=path, where="--person", shown=20)
-        problem = "a person key is not supported for rows with counts"
-        refuse_first((count is not None, problem, "--person", person, None), source=path)
+        require_among("no such column", [person], columns, source=path, where="--person", shown=20)
+        alone, problem = len(columns) == 1, "a person key is not supported for rows with counts"
+        refuse_first(
+            (alone, "no column besides the person key", "--person", person, "at least one attribute"),
+            (count is not None, problem, "--person", person, None),
+            source=path,
+        )
         of_record = keys_of_records(table, person, path)
         columns = [name for name in columns if name != person]
     keys = [str(name) for name in table if plain_words(str(name)) in NAMES.keys["person"]]
     return CodedFile(
         codes=pd.DataFrame({name: _codes(table[name]) for name in columns}),
         counts=None if count is None else _counts(table[count], count, path),
-        weights=weights,
+        weights=None if weight is None else weights_in(table, weight, path),
         of_record=of_record,
         recorded=recorded,
         repeating=[name for name in keys if table.loc[table[name] != "", name].duplicated().any()],

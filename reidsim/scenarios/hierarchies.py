@@ -17,8 +17,8 @@ import pandas as pd
 from pydantic import Field, PlainSerializer
 
 from reidsim.core.errors import InputError, locating
-from reidsim.core.tables import sniff_delimiter
-from reidsim.core.validation import Section, validated
+from reidsim.core.tables import delimiter_key
+from reidsim.core.validation import Section, validated, with_csv_file
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import (
     SUPPRESSED,
@@ -181,7 +181,8 @@ class Intervals(LevelsWithTop):
     rule
         rule for whole numbers, generalized to intervals; categories may end in `+`, as in `90+`
     widths
-        width of the intervals at each level, each a multiple of the previous width
+        width of the intervals at each level, each a multiple of the previous width; with a category such as `90+`, the
+        last interval has no upper bound
     start
         lower bound of the first interval; default: the smallest category
     absorb_remainder
@@ -262,7 +263,7 @@ class Table(LevelsWithTop):
 
     rule: Literal["table"]
     file: str
-    delimiter: Delimiter = ";"
+    delimiter: Annotated[Delimiter, with_csv_file("file")] = ";"
     header: bool = False
     suppress: bool = False
 
@@ -571,7 +572,7 @@ def hierarchy_section(hierarchy: object, source: str, key: str) -> dict[str, Any
         return {"rule": "suppress"}
     if isinstance(hierarchy, str | Path) and Path(hierarchy).suffix:
         path = Path(hierarchy).absolute()
-        return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}
+        return {"rule": "table", "file": str(path), **delimiter_key(path)}
     if isinstance(hierarchy, pd.DataFrame):
         return {"rule": "table", "file": hierarchy}
     if isinstance(hierarchy, Hierarchy):

@@ -21,7 +21,7 @@ import solara
 
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name, read_toml, unfinished_beside
-from reidsim.core.tables import sniff_delimiter
+from reidsim.core.tables import delimiter_key
 from reidsim.core.validation import toml_text
 from reidsim.drafts.draft import UndecidedPersonError
 from reidsim.drafts.preview import FilePreview, preview
@@ -361,11 +361,11 @@ class Session:
         InputError
             If the file cannot be used; the scenario is then unchanged.
         """
-        delimiter, before = sniff_delimiter(path), self.required
-        rows = read_hierarchy_rows(path, delimiter=delimiter)
+        delimiter, before = delimiter_key(path), self.required
+        rows = read_hierarchy_rows(path, **delimiter)
         values = present(self.drafted).values_of(attribute, self.sections[attribute])
         header = rows[0][0] not in values and all(row[0] in values for row in rows[1:2])
-        self._put_hierarchy(attribute, {"rule": "table", "file": str(path), "delimiter": delimiter, "header": header})
+        self._put_hierarchy(attribute, {"rule": "table", "file": str(path), "header": header, **delimiter})
         if not self.uncovered():
             try:
                 self.hierarchy(attribute)

@@ -7,6 +7,7 @@ import pytest
 import reidsim
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.profile import bands_of, wider_bands
+from reidsim.releases.hierarchy import read_hierarchy_rows
 
 AGES = [f"{low}-{low + 4}" for low in range(15, 85, 5)] + ["85+"]
 
@@ -43,6 +44,17 @@ def test_wider_bands_hold_whole_bands_and_are_named_by_what_they_hold():
     assert all(widest[decade] == wide for decade, wide in labels.values())
     assert wider_bands(bands_of(AGES), 1)[0] == [10]
     assert wider_bands(bands_of(["0-4", "5-9", "10+"]), 2)[0] == []
+
+
+def test_intervals_of_a_draft_contain_a_top_category(tmp_path):
+    ages = [*map(str, range(20, 95)), "90+", "80-89"] * 3
+    pd.DataFrame({"age": ages}).to_csv(tmp_path / "a.csv", index=False)
+    scenario = reidsim.new(tmp_path / "a.csv").scenario
+    rows = read_hierarchy_rows(scenario.folder / scenario.scenario.attributes["age"].hierarchy.file)
+    labels = {value: labels for value, *labels in rows}
+    assert labels["90+"] == labels["94"] == ["90+", "90+", "80+", "*"]
+    assert labels["89"] == ["85-89", "80-89", "80+", "*"]
+    assert labels["80-89"] == ["80-89", "80-89", "80+", "*"]
 
 
 def test_a_draft_joins_age_groups_and_runs(tmp_path):

@@ -1,6 +1,7 @@
 """Limits on sensitive columns, and adversaries who gain from inference."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +21,7 @@ from reidsim.audit.release import diversity
 from reidsim.core.errors import InputError
 from reidsim.linkage.people import GroupValues, SensitiveAttribute
 from reidsim.reports.page.sources import open_results
+from reidsim.reports.shared.audited import summary_of
 from reidsim.reports.shared.file import share_run
 
 
@@ -193,6 +195,9 @@ def test_the_shared_file_keeps_to_the_largest_inference(tmp_path):
     assert facts["rows_beyond"] == facts["people_beyond"] == 0
     (kept,) = sidecar["audit"]["kept"]
     assert facts["largest_distance"] >= kept["closeness"]
+    # One t-closeness is printed for a column with limits: the distance that the limit applies to.
+    closeness = re.findall("t-closeness ([0-9.]+)", summary_of(sidecar))
+    assert closeness == [f"{facts['largest_distance']:.4g}"]
 
 
 def test_a_file_beyond_the_limits_is_not_written(tmp_path):

@@ -1,4 +1,5 @@
 import itertools
+import math
 
 import pytest
 from hypothesis import given
@@ -41,6 +42,30 @@ def test_intervals_hold_the_numbers_they_say_and_nest(numbers, width, factor, be
             low = min(start + (number - start) // step * step, last_start)
             high = max(numbers) if low == last_start else low + step - 1
             assert label == (f"{low}-{high}" if low < high else str(low))
+
+
+def bounds(label):
+    low, _, high = label.partition("-")
+    return (int(low[:-1]), math.inf) if low.endswith("+") else (int(low), int(high or low))
+
+
+@given(
+    numbers=st.lists(st.integers(0, 130), min_size=1, max_size=40, unique=True),
+    tops=st.sets(st.integers(0, 130), min_size=1, max_size=2),
+    width=st.integers(2, 9),
+    absorb=st.booleans(),
+)
+def test_intervals_with_open_categories_contain_them(numbers, tops, width, absorb):
+    attribute = Attribute("n", (*map(str, numbers), *(f"{top}+" for top in tops)))
+    levels = interval_levels(attribute, [width, width * 3], start=0, absorb_remainder=absorb)
+    assert Hierarchy.from_labels(attribute, levels).n_levels == 3
+    for labels in levels:
+        for value, label in zip(attribute.categories, labels, strict=True):
+            (low, high), (least, most) = bounds(label), bounds(value)
+            assert low <= least
+            assert most <= high
+        ends = sorted(map(bounds, set(labels)))
+        assert all(high < low for (_, high), (low, _) in itertools.pairwise(ends))
 
 
 def test_pooled_areas_are_grouped_with_each_other_once_as_short_as_their_prefix():

@@ -174,6 +174,9 @@ def test_weights_are_no_counts(tmp_path, name, said):
             "the column of sampling weights is also an attribute; found 'wt'",
         ),
         (SURVEY.replace("30", "0.3"), {"weight": "wt"}, "row 3, column 'wt': invalid sampling weight; found 0.3"),
+        (SURVEY.replace("30", '"3,5"'), {"weight": "wt"}, "row 3, column 'wt': not a number of 0 or more; found '3,5'"),
+        (SURVEY, {"person": "age", "columns": ["age"]}, "--person: no column besides the person key; found 'age'"),
+        (SURVEY, {"person": "pid"}, "--person: no such column; found 'pid'; expected one of "),
     ],
 )
 def test_weights_that_cannot_be_used_are_named(tmp_path, text, options, said):

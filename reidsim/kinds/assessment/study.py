@@ -16,7 +16,7 @@ from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownP
 from reidsim.adversaries.knowledge.groups import Knowledge, RecordsFile, everything, load_knowledge
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.tables import read_table, require_columns
-from reidsim.core.validation import Section
+from reidsim.core.validation import Section, with_csv_file
 from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness import FixedUniqueness, weights_in
@@ -83,7 +83,7 @@ class RiskReleaseSection(Section):
     samples: Annotated[schema.Count, schema.with_key("sizes")] = 1
     path: schema.Text | None = None
     persons: Annotated[schema.Text | None, schema.with_key("path")] = None
-    delimiter: Annotated[schema.Delimiter, schema.with_key("path")] = ","
+    delimiter: Annotated[schema.Delimiter, with_csv_file("path", "persons")] = ","
     attributes: Annotated[tuple[str, ...], schema.distinct("value given twice")] = ()
     columns: Annotated[dict[str, str], schema.with_key("path")] = Field(default={})
     weight: Annotated[schema.Text | None, schema.with_key("path")] = None
@@ -123,7 +123,7 @@ class TreeSection(Section):
 
     groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default={})
     file: schema.Text | None = None
-    delimiter: Annotated[schema.Delimiter, schema.with_key("file")] = ";"
+    delimiter: Annotated[schema.Delimiter, with_csv_file("file")] = ";"
 
     _one_way = exactly_one("groups", "file", problem="the groups are missing or given twice")
 

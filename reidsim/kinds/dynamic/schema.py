@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from reidsim.core.errors import refuse_first, require_among
-from reidsim.core.validation import Section
+from reidsim.core.validation import Section, with_csv_file
 from reidsim.games.cross_play import FixedForms, Game, SameForm, record_game_of, require_comparable
 from reidsim.games.record_game import Choice
 from reidsim.releases.lattice import Floats
@@ -215,7 +215,7 @@ class CasesSection(Section):
     """
 
     path: Text | None = None
-    delimiter: Annotated[Delimiter, with_key("path")] = ","
+    delimiter: Annotated[Delimiter, with_csv_file("path")] = ","
     period: Annotated[Text, with_key("path")] = PERIOD
     forecast: Text | None = None
     table: Literal["period", "cumulative"] = "period"

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.core.errors import InputError, refuse_first, require_among
-from reidsim.core.validation import Section
+from reidsim.core.validation import Section, with_csv_file
 from reidsim.kinds.masking.policies import POLICIES, policy_named
 from reidsim.scenarios import registry, schema
 from reidsim.scenarios.adversary_schema import (
@@ -77,7 +77,7 @@ class TableSection(Section):
 
     size: schema.Count | None = None
     file: schema.Text | None = None
-    delimiter: Annotated[schema.Delimiter, schema.with_key("file")] = ","
+    delimiter: Annotated[schema.Delimiter, with_csv_file("file")] = ","
     columns: Annotated[dict[str, str], schema.with_key("file")] = Field(default={})
 
     @model_validator(mode="after")

@@ -14,9 +14,9 @@ from pydantic import Field, model_validator
 from reidsim.adversaries.response import AMOUNTS_BY_RECORD, provided_by
 from reidsim.agents.profile import Reply
 from reidsim.core.errors import Case, listed, refuse_first, require_among, require_distinct
-from reidsim.core.files import TYPED_ENDINGS
+from reidsim.core.files import EXCEL, TYPED_ENDINGS, is_delimited
 from reidsim.core.registry import require_provided
-from reidsim.core.validation import Section
+from reidsim.core.validation import Section, with_csv_file
 from reidsim.games.solvers import Progress, no_progress
 from reidsim.kinds.tables.data_utility import UtilitySection
 from reidsim.linkage.people import AttributeLimits
@@ -198,12 +198,18 @@ _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_siz
 _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
 
-def _has_csv_file(section: Any, scenario: Any) -> bool:
-    paths = (section.path, scenario.population and scenario.population.path) if section.format == "csv" else ()
-    return any(path and not path.endswith(".parquet") for path in paths)
+def _of_file(expected: str, is_read: Callable[[Path], bool]) -> ReadIf:
+    """Return the `ReadIf` condition that the records or the population are in a file of a format."""
+
+    def holds(section: Any, scenario: Any) -> bool:
+        paths = (section.path, scenario.population and scenario.population.path) if section.format == "csv" else ()
+        return any(is_read(Path(path)) for path in paths if path)
+
+    return ReadIf(holds, f"with {expected} in release.path or population.path")
 
 
-_OF_CSV = ReadIf(_has_csv_file, "with a CSV file in release.path or population.path")
+_OF_CSV = _of_file("a CSV file", is_delimited)
+_OF_WORKBOOK = _of_file("an Excel workbook", lambda path: path.suffix.lower() in EXCEL)
 
 
 class PopulationSection(Section):
@@ -255,8 +261,8 @@ class TablesResourceSection(DrawnResourceSection):
     attributes: tuple[str, ...] = ()
     size: Count | None = None
     file: Text | None = None
-    delimiter: Annotated[Delimiter, with_key("file")] = ","
-    encoding: Annotated[str, with_key("file")] = "utf-8"
+    delimiter: Annotated[Delimiter, with_csv_file("file")] = ","
+    encoding: Annotated[str, with_csv_file("file")] = "utf-8"
     columns: Annotated[dict[str, str], with_key("file")] = Field(default={})
 
     @model_validator(mode="after")
@@ -316,7 +322,7 @@ class ReleaseSection(Section):
     table: Annotated[str | None, _WITHOUT_PATH] = None
     format: Literal["csv", "adult"] = "csv"
     encoding: Annotated[str, _OF_CSV] = "utf-8"
-    sheet: Annotated[Text | None, with_key("path")] = None
+    sheet: Annotated[Text | None, _OF_WORKBOOK] = None
     delimiter: Annotated[Delimiter, _OF_CSV] = ","
     header: Annotated[bool, _OF_CSV] = True
     weight: Text | None = None

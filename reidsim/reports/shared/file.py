@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed, locating, not_written, refuse_first, refuse_rows, require_distinct
-from reidsim.core.files import COMPRESSED, TYPED_ENDINGS, read_json, require_new_file, unfinished_beside, write_new_file
+from reidsim.core.files import COMPRESSED, is_delimited, read_json, require_new_file, unfinished_beside, write_new_file
 from reidsim.core.rows import Numbers
 from reidsim.core.tables import (
     as_file,
@@ -80,7 +80,7 @@ def _require_new_text(path: Path) -> None:
         As `require_new_file`, and if the path has the ending of a compressed file or of another type of file.
     """
     require_new_file(path)
-    is_other = path.suffix.lower() in (".parquet", *COMPRESSED, *TYPED_ENDINGS)
+    is_other = not is_delimited(path) or path.suffix.lower() in COMPRESSED
     problem, expected = "the file is written as delimited text", "an ending such as .csv"
     refuse_first((is_other, problem, None, path.suffix, expected), source=path)
 

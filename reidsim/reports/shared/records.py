@@ -87,7 +87,7 @@ class Kept:
     Raises
     ------
     InputError
-        If the share is out of range, or a column in `unknown_to_outsiders` is not kept.
+        If the share is out of range.
     """
 
     columns: Sequence[str] = ()
@@ -100,7 +100,6 @@ class Kept:
         most = self.max_singled_out
         if not 0 <= most <= 1:
             raise InputError("share out of range", where="--max-singled-out", found=most, expected="0 to 1")
-        require_among("the column is not kept", self.unknown_to_outsiders, self.names, where=DECLARATION)
 
     @property
     def names(self) -> list[str]:
@@ -131,7 +130,14 @@ class Kept:
         ----------
         content : mapping
             Scenario content; its section ``kept`` declares columns.
+
+        Raises
+        ------
+        InputError
+            If a column in `unknown_to_outsiders` is not kept.
         """
+        problem, kept = "the column is not kept", "a kept column"
+        require_among(problem, self.unknown_to_outsiders, self.names, where=DECLARATION, otherwise=kept)
         section = content.get("kept", {})
         in_scenario = {name: section[name]["reason"] for name in self.names if "reason" in section.get(name, {})}
         return dict.fromkeys(self.unknown_to_outsiders, f"{DECLARATION} of reidsim share") | in_scenario
