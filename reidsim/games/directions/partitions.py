@@ -18,7 +18,7 @@ from reidsim.linkage.partition import FittingRows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
 # Limit on records times strategies, for each of which a payoff is computed; ten million take a second.
-MOST_DIVIDED = 50_000_000
+MOST_DIVIDED = 30_000_000
 # Smallest relative gain by dividing a region; smaller ones may be rounding errors.
 _LEAST_GAIN = 1e-9
 
@@ -50,7 +50,7 @@ def best_partition(
     Returns
     -------
     ndarray of int64, shape (n_records,), or None
-        Strategy of each record. None if no partition is allowed, or if records times strategies exceed 50 million.
+        Strategy of each record. None if no partition is allowed, or if records times strategies exceed 30 million.
     """
     if game.n_records * lattice.size > MOST_DIVIDED:
         return None
