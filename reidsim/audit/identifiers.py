@@ -38,6 +38,8 @@ _FEW_PEOPLE = 5.0
 _FEW_VALUES = 10
 # With fewer people, a large share of distinct values is not evidence of an identifying column.
 _ENOUGH_PEOPLE = 20
+# If at most this share of the people have several rows, such as repeated entries, equal values in them are no key.
+_SEVERAL = 0.05
 # Number of values whose format is examined.
 _SAMPLE = 5_000
 
@@ -149,9 +151,10 @@ def why_identifying(
     The reasons are, in this order: the column's name; the format of its values; unique values, which no other person
     has, of more than half of the people; and, with 20 people or more, at least half as many distinct values as people.
     Next come a name or format of record numbers, if a value has at most 5 people on average. The last is a value that
-    links all rows of a person, as no other person has it, for more than half of the people with several rows. Marks of
-    missing values, such as ``NA``, are ignored. Only its name or format can make a column identifying that has a single
-    distinct value, or at most 10 distinct values, each shared by more than 5 people on average.
+    links all rows of a person, as no other person has it, for more than half of the people with several rows, if these
+    are more than 5 % of the people. Marks of missing values, such as ``NA``, are ignored. Only its name or format can
+    make a column identifying that has a single distinct value, or at most 10 distinct values, each shared by more than
+    5 people on average.
 
     Parameters
     ----------
@@ -185,7 +188,7 @@ def why_identifying(
     why = why_values_identify(name, list(values), holders.tolist(), people, len(alone), unique=unique)
     several = np.bincount(person[present], minlength=n_people) > 1
     linked = several[alone] & (np.bincount(holder, minlength=n_people)[alone] == 1)
-    if not why and linked.sum() > _MOST * several.sum():
+    if not why and several.sum() > _SEVERAL * n_people and linked.sum() > _MOST * several.sum():
         return f"like a key, it links all rows of {linked.sum():,} of {several.sum():,} people with several rows"
     return why
 

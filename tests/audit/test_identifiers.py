@@ -120,6 +120,8 @@ def test_a_column_that_links_the_rows_of_people_is_a_key():
     # Other values in some rows, other people with the same value, or few people with several rows.
     assert why_identifying("arm", column(RNG.integers(0, 10**6, 240)), persons, unique=False) == ""
     assert why_identifying("arm", column([f"k{p // 2}" for p in persons]), persons, unique=False) == ""
+    repeated = np.append(np.arange(100), [0, 1, 2])
+    assert why_identifying("arm", column([f"k{p}" for p in repeated]), repeated, unique=False) == ""
     rare = column([f"k{p}" if p < 20 else "k" for p in persons])
     assert why_identifying("arm", rare, persons, unique=False) == ""
 

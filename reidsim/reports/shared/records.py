@@ -924,7 +924,7 @@ def _dependent(source: SourceRecords, names: Iterable[str], labels: pd.DataFrame
         n_values, n_pairs = len(np.unique(values)), len(distinct_rows([values, cells], n)[0])
         if len(texts) > 1 and n_pairs == n_values <= most:
             following[name] = str(attribute)
-        elif n_values > 1 and n_pairs == len(texts) <= most and (labels[attribute].astype("str") != true).any():
+        if n_values > 1 and n_pairs == len(texts) <= most and (labels[attribute].astype("str") != true).any():
             telling[name] = str(attribute)
     return following, telling
 
