@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.core.tables import CountedTable, delimited_line, read_table, sniff_delimiter
+from reidsim.core.tables import MISSING_MARKS, CountedTable, delimited_line, read_table, sniff_delimiter
 from reidsim.core.validation import validated
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose, draft_hierarchy
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.options import DraftOptions
-from reidsim.drafts.profile import MISSING_MARKS, is_free_text, profile_table
+from reidsim.drafts.profile import is_free_text, profile_table
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.population import Attribute, natural_categories

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.release import is_all_numbers
-from reidsim.core.tables import text_column
+from reidsim.core.tables import MISSING_MARKS, text_column
 
 Meaning = TypeVar("Meaning")
 
@@ -27,8 +27,8 @@ _CONNECTING = frozenset(_WORDS["connecting"])
 _LONG_WORD = 8
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
-# Texts that denote missing values.
-_MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", ".", "*"})
+# Texts that denote missing values; a suppressed value is one.
+_MISSING = MISSING_MARKS | {"*"}
 # A column is identifying if it identifies more than this share of the people, or at least this share of the values has
 # the format of an identifier; one in ten numbers has a correct check digit by chance.
 _MOST = 0.5

@@ -62,6 +62,8 @@ from reidsim.core.files import (
 )
 from reidsim.core.rows import DistinctRows, Numbers, RowCounts, joined, kept, occurrences
 
+# Marks of missing values, including the empty cell.
+MISSING_MARKS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", "."})
 DELIMITERS = (",", ";", "\t", "|")
 
 # Number of bytes that contain at least a header and a row.

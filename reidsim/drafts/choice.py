@@ -25,10 +25,9 @@ from rapidfuzz.process import extractOne
 from reidsim.audit.identifiers import why_values_identify
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.core.rows import combined
-from reidsim.core.tables import coded, require_columns, sniff_delimiter
+from reidsim.core.tables import MISSING_MARKS, coded, require_columns, sniff_delimiter
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import (
-    MISSING_MARKS,
     NAMES,
     NUMBER,
     WHOLE_NUMBER,

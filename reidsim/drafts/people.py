@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import is_numbered, plain_words, words_of
 from reidsim.core.rows import Numbers, combined
-from reidsim.core.tables import CountedTable, coded
+from reidsim.core.tables import MISSING_MARKS, CountedTable, coded
 from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
-from reidsim.drafts.profile import MISSING_MARKS, NAMES, ColumnProfile, Names
+from reidsim.drafts.profile import NAMES, ColumnProfile, Names
 
 # Lifelong attributes, which do not change, most informative first.
 _LIFELONG = ("birth date", "birth year", "sex", "race")

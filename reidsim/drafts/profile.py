@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, format_of, is_numbered, meaning_of, plain_words, words_of
 from reidsim.core.errors import listed
 from reidsim.core.files import read_toml
-from reidsim.core.tables import CountedTable
+from reidsim.core.tables import MISSING_MARKS, CountedTable
 from reidsim.core.validation import Section, validated
 from reidsim.core.wording import counted
 from reidsim.releases.hierarchy import Day, DayOrder, read_day
@@ -42,8 +42,6 @@ _BAND = re.compile(
     r"|(?:>=|\u2265)?\s*(\d{1,9})\s*(?:\+|and over|and older|or more|or older|years and over)|>=\s*(\d{1,9})"
     r"|(?:<|under|below)\s*(?P<below>\d{1,9})"
 )
-# Marks of missing values, including the empty cell.
-MISSING_MARKS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", "."})
 
 # Number of values examined to infer the type of a column, and the share of them that must match.
 _SAMPLE, MOSTLY = 5_000, 0.9

@@ -1,6 +1,6 @@
-"""The best release in which no row fits a person of another class.
+"""The best partition: a release in which no row fits a person of another region.
 
-A region is a set of records that are equal, directly or through others, at a node of the lattice. All its records take
+A region of a node of the lattice is a set of records that equal rows at the node connect. All its records take
 the node's strategy, or the region is divided into regions of a node one step below, and so on. No row of a region then
 fits a person outside it, so that each record has the payoff of a release with one strategy for the whole table. The
 best division of each region follows from those of the regions in it (dynamic programming over the lattice).

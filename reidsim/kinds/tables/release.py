@@ -23,6 +23,7 @@ from reidsim.core.files import BUNDLED, data_file, resolve
 from reidsim.core.numerics import random_stream
 from reidsim.core.tables import (
     DELIMITERS,
+    MISSING_MARKS,
     numbers,
     read_coded_table,
     read_distinct_rows,
@@ -63,7 +64,7 @@ Integers = NDArray[np.int64]
 _NEVER = ("", "na", "nan", "none")
 # Notations of sensitive values, in lower case: missing values, numbers with separated thousands, dates, and numbers
 # with leading zeros or with zeros at the end of decimals.
-_MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "?", ".")
+_MISSING = {mark.lower() for mark in MISSING_MARKS}
 _GROUPED = re.compile(r"(\d{1,3}(?:[.,' ]\d{3})+)([.,]\d+)?")
 _DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})")
 _NUMBER = re.compile(r"([-+]?)0*(\d+)(?:[.,](\d*?)0*)?")
