@@ -295,9 +295,17 @@ Together = Annotated[
     ),
 ]
 
-# Keys that only some kinds of list have, and keys that all lists have.
-_KINDS_WITH = {"recipe": ("social-media", "broker-file", "genealogy"), "states": ("voter-list",), "person": ("file",)}
-_OF_LISTS = ("among", "missing", "errors")
+# Kinds of list that have each key; None stands for a resource without a kind.
+_DRAWN = ("voter-list", "genealogy", "social-media", "broker-file")
+_KINDS_WITH = {
+    "recipe": ("social-media", "broker-file", "genealogy"),
+    "states": ("voter-list",),
+    "person": ("file",),
+    "coverage": (None, *_DRAWN),
+    "among": _DRAWN,
+    "missing": _DRAWN,
+    "errors": (*_DRAWN, "file"),
+}
 
 
 class DrawnResourceSection(Section):
@@ -352,11 +360,11 @@ class DrawnResourceSection(Section):
     @model_validator(mode="after")
     def _of_a_kind(self) -> Self:
         needed, wrong = 'this key only with `kind`, such as "broker-file"', f"not supported with kind {self.kind!r}"
-        for key in (key for key in (*_KINDS_WITH, *_OF_LISTS) if key in self.model_fields_set):
-            kinds = _KINDS_WITH.get(key, (self.kind,))
+        for key, kinds in _KINDS_WITH.items():
+            refused = key in self.model_fields_set and self.kind not in kinds
             self.unless(
-                (not self.kind, "the key needs a list drawn from the people", key, needed, None),
-                (self.kind not in kinds, wrong, key, f"kind {listed(kinds)}"),
+                (refused and not self.kind, "the key needs a list drawn from the people", key, needed, None),
+                (refused, wrong, key, f"kind {listed(filter(None, kinds))}"),
             )
         return self
 

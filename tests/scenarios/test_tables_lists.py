@@ -199,6 +199,7 @@ def test_a_sequential_attack_on_a_list_counts_its_people(town):
 COVERAGE = {"beliefs__lists": "coverage", "resources__file__buyers": ["anyone"]}
 
 
+@pytest.mark.deep
 def test_a_publisher_who_knows_the_coverage_alone_plans_by_it(town):
     """In plain Python: memberships determine the payoff, but not the choice."""
     held = ["voters", "file"]
@@ -293,7 +294,11 @@ def _dotted(changes):
             {"population.counts": "expected", "population.recipe": "tennessee-2010"},
             "whole people|no such attribute|'sex'",
         ),
-        ({"resources.file.kind": "file"}, 'a file needs kind "file"'),
+        ({"resources.file": {"kind": "file"}}, 'a file needs kind "file"'),
+        *[
+            ({"resources.mine": {"kind": "file", "file": "rows.csv", key: value}}, f"{key}: not supported with kind")
+            for key, value in [("coverage", 0.5), ("among", {"age": ["33"]}), ("missing", {"age": 0.1})]
+        ],
     ],
 )
 def test_what_is_refused(town, changes, message):
