@@ -200,6 +200,7 @@ def test_an_encoding_is_detected_by_the_last_character(tmp_path, small_batches, 
     assert detect_encoding(tmp_path / "people.csv") == encoding
 
 
+@pytest.mark.deep
 def test_a_folder_of_parquet_files_is_drafted_run_and_shared_like_one_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people = pd.DataFrame({"age": [str(30 + n % 40) for n in range(400)], "sex": ["F", "M"] * 200})

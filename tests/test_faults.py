@@ -203,6 +203,7 @@ def stopped(work):
     return arguments
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("content", cases([None, "{", '{"design": 3}', "\0" * 400], ["{"]))
 def test_a_batch_with_a_damaged_manifest_is_refused_until_the_file_is_restored(work, stopped, content):
     manifest = Path("out/manifest.json")
@@ -219,6 +220,7 @@ def test_a_batch_with_a_damaged_manifest_is_refused_until_the_file_is_restored(w
     assert done.exit_code == 3, done.output
 
 
+@pytest.mark.deep
 def test_a_damaged_manifest_beside_runs_of_another_scenario_or_other_data_is_refused(work, stopped):
     Path("out/manifest.json").write_text("{", encoding="utf-8")
     before = {path.name: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}

@@ -147,6 +147,7 @@ def write_many_levels(folder, attributes, levels):
     return path
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("shape", "overrides", "says"),
     [
@@ -170,6 +171,7 @@ def test_lattices_that_cannot_be_searched_are_refused(tmp_path, shape, overrides
             do(path, overrides=overrides)
 
 
+@pytest.mark.deep
 def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_path):
     path = write_many_levels(tmp_path, 20, 4)
     summary = reidsim.run(path).summary

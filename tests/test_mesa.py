@@ -269,6 +269,7 @@ def test_reporters_of_a_user_are_collected_with_the_measures():
     assert replaced.datacollector.get_model_vars_dataframe()["round"].to_list() == [1, 2, 3, 4]
 
 
+@pytest.mark.deep
 def test_a_batch_of_mesa_runs_policies_and_seeds():
     values = {"scenario": DECIDING, "policy": ["basic", "no-protection"], "seed": [1, 2], "agents__rounds": 2}
     rows = mesa.batch_run(reidsim.model, values, display_progress=False)

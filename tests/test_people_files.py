@@ -88,6 +88,7 @@ def test_what_is_shared_gives_a_persons_rows_one_form(hospital, played, tmp_path
     assert "P0" not in (tmp_path / "shared.csv").read_text() + json.dumps(sidecar)
 
 
+@pytest.mark.deep
 def test_reports_and_records_never_hold_the_key(hospital, played):
     text = report_text(hospital / "results")
     assert "1,500 records of 900 people" in text

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -20,6 +21,7 @@ def populated(installation, path, environment):
     return pd.read_parquet(path)
 
 
+@pytest.mark.deep
 def test_population_is_the_same_without_a_folder_for_compiled_code(tmp_path, reidsim_):
     for part in ("reidsim", "populations"):
         shutil.copytree(REPOSITORY / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))

@@ -133,6 +133,7 @@ def test_a_file_without_header_is_released_by_column_numbers(town):
     assert (code, "column 'age': column missing" in err) == (2, True)
 
 
+@pytest.mark.deep
 def test_kept_columns_of_new_records_are_checked_as_by_share(town):
     """The note of a person of each cell is the person's own; a surname identifies people although they share it."""
     frame = pd.read_csv("people.csv", dtype=str).assign(

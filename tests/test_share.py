@@ -281,6 +281,7 @@ def test_records_that_are_withheld_are_left_out(folder, reidsim_):
 # Other games.
 
 
+@pytest.mark.deep
 def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
     Path("ward.toml").write_text(SCENARIO)
     reidsim.run("ward.toml", overrides={"economics.cost": 6, "publisher.unit": "table"}).save("results")
@@ -322,6 +323,7 @@ def unheaded(folder):
     return folder
 
 
+@pytest.mark.deep
 def test_columns_of_a_file_without_a_header_are_numbered_from_one(unheaded, reidsim_):
     reidsim.run("unheaded.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
     run = open_results(Path("results"))
@@ -438,6 +440,7 @@ def test_who_does_not_take_part_is_left_out_with_all_columns(subjects):
     assert sorted(shared.table["surname"]) == sorted(taking_part)
 
 
+@pytest.mark.deep
 def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(folder, reidsim_):
     """Risk follows from the released records.
 
@@ -497,6 +500,7 @@ def written(run):
     return Path("shared.csv")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("file", ["shared.csv", "shared.csv.json"])
 def test_any_byte_that_is_changed_is_noticed(written, file):
     content = Path(file).read_bytes()
@@ -517,6 +521,7 @@ def test_any_byte_that_is_changed_is_noticed(written, file):
     verify_shared(written)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -571,6 +576,7 @@ def test_what_is_given_wrong_is_told_in_one_line_and_nothing_is_written(run, rei
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.deep
 def test_a_folder_names_no_temporary_file_of_a_table_in_memory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = pd.DataFrame({"age": [30, 34, 52, 55] * 10, "sex": ["F", "M"] * 20})
@@ -582,6 +588,7 @@ def test_a_folder_names_no_temporary_file_of_a_table_in_memory(tmp_path, monkeyp
     assert not [path for path in Path("out").iterdir() if PRIVATE.encode() in path.read_bytes()]
 
 
+@pytest.mark.deep
 def test_a_folder_has_everything_that_belongs_to_a_release(run, reidsim_):
     options = ["--policy", "basic", "--accept-risk", "--decider", "Ada Moss", "--decision", "Released to the board"]
     code, *texts = reidsim_("share", "results", "--into", "out", *options)
@@ -601,6 +608,7 @@ def test_a_folder_has_everything_that_belongs_to_a_release(run, reidsim_):
     assert reidsim.apply("out/rulebook.csv", "patients.csv").equals(reidsim.apply("again/rulebook.csv", "patients.csv"))
 
 
+@pytest.mark.deep
 def test_a_folder_has_no_pdf_if_its_fonts_lack_a_character(run, reidsim_):
     code, _, err = reidsim_(
         "share", "results", "--into", "out", "--policy", "basic", "--accept-risk", "--decider", "\u5f20"
@@ -636,6 +644,7 @@ def test_a_disk_that_is_full_leaves_nothing(run, monkeypatch):
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.deep
 def test_runs_without_a_file_and_drawn_values_are_refused(folder):
     made = reidsim.run("wan2015", overrides={"figures": {}, "publisher.policies": ["no-protection"]})
     made.save("bundled")
@@ -649,6 +658,7 @@ def test_runs_without_a_file_and_drawn_values_are_refused(folder):
         shared_records(open_results(Path("bundled")))
 
 
+@pytest.mark.deep
 def test_a_batch_is_refused_with_what_repeats_one_of_its_runs(folder, reidsim_):
     Path("batch.toml").write_text("replications = 2\n" + SCENARIO.replace('"basic", ', ""))
     assert reidsim_("run", "batch.toml", "-o", "batch")[0] == 0
@@ -704,6 +714,7 @@ def test_text_is_not_written_to_a_file_of_another_type(run):
         assert not Path(name).exists()
 
 
+@pytest.mark.deep
 def test_the_order_of_the_source_is_not_in_the_file(tmp_path, monkeypatch):
     """A file sorted by age would otherwise disclose the ages between those that stay exact."""
     monkeypatch.chdir(tmp_path)

@@ -103,6 +103,7 @@ def in_an_assignment(fits):
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("policy", ["no-protection", "basic", "no-attack"])
 def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, policy):
     reidsim.run("survey.toml").save("results")
@@ -173,6 +174,7 @@ def test_policies_are_compared_by_column_by_value_and_for_a_record(survey):
             wrong()
 
 
+@pytest.mark.deep
 def test_joint_uniqueness_names_the_sets_that_share_refuses(survey):
     result = reidsim.run("survey.toml")
     result.save("results")
@@ -223,6 +225,7 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
 # Limits.
 
 
+@pytest.mark.deep
 def test_a_risk_above_the_limit_is_written_only_if_it_is_accepted(survey, share):
     reidsim.run("survey.toml").save("results")
     before = sorted(path.name for path in Path().iterdir())

@@ -118,6 +118,7 @@ def test_what_would_break_the_protection_is_refused(results, tmp_path, options, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("damage", "message"),
     [

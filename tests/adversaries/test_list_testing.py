@@ -234,6 +234,7 @@ def test_in_rounds_a_good_list_is_used_and_bad_ones_are_tested_in_turn(tmp_path)
     assert bad["payoff"].tolist() == pytest.approx([-25, -26, 0, 0, 0])
 
 
+@pytest.mark.deep
 def test_in_rounds_plans_do_not_depend_on_the_true_match_rate(tmp_path):
     first = [rounds_with(tmp_path, adversaries__broker__testing__match_rate=rate).iloc[0] for rate in (0.0, 0.5, 1.0)]
     for column in ("attacks", "spent", "holds"):
@@ -253,6 +254,7 @@ def test_an_adversary_who_errs_goes_on_after_the_tests(tmp_path):
     assert (found["attacks"].iloc[1:] > 20).all()
 
 
+@pytest.mark.deep
 def test_drawn_successes_decide_about_the_next_round(tmp_path):
     draws = {"agents__mode": "sampling", "agents__draws": 50, "agents__rounds": 2}
     found = rounds_with(tmp_path, adversaries__broker__testing__match_rate=0.4, **draws)

@@ -49,6 +49,7 @@ def test_replies_equal_plain_loops(chain, data):
             assert response.adversary_payoff[i] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("chain", ["two-stage", "neighbour"])
 @examples(40)
 @given(data=st.data())

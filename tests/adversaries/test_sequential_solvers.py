@@ -91,6 +91,7 @@ def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(s
         assert linked == pytest.approx(expected_value, rel=1e-8, abs=1e-8 * attack.gain)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("solver", PROGRAMS)
 @given(
     attack=attacks(dearest=0.2),

@@ -144,6 +144,7 @@ def shown(lattice, values, levels):
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
 def test_full_domain_releases_are_remembered(risk, ward):
     """Check every node and person: released values, candidates and best payoff."""

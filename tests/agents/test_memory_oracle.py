@@ -179,6 +179,7 @@ LEAVE = ([(20, "F"), (21, "F"), (22, "F")], OTHERS, [(0, 1), (0, 4), (0, 1)], SM
 COMES = ([(20, "F"), (21, "F"), (22, "F")], OTHERS, [(0, 2), (0, 4), (1, 1)], SMALL, "prosecutor")
 
 
+@pytest.mark.deep
 @examples(400, fast=4)
 @example(LEAVE)
 @example(COMES)

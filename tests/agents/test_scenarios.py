@@ -147,6 +147,7 @@ def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
     assert measures.tolist() == pytest.approx([attacked, risk, 10 - 60 * risk])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("policy", cases(["basic", "no-protection"], ["no-protection"]))
 def test_a_random_planner_draws_its_attacks_anew_in_each_round(policy, town_file):
     rate, rounds = 0.3, 2
@@ -180,6 +181,7 @@ def test_drawn_sequential_attacks_have_the_expected_means(town_file):
         assert drawn[measure].mean() == pytest.approx(expected[measure], abs=4 * error)
 
 
+@pytest.mark.deep
 def test_draws_and_their_tables(town_file):
     changes = {"agents.mode": "sampling", "agents.draws": 3, "agents.rounds": 2, "agents.participation.reward": 1}
     changes["agents.participation.harm"] = 10

@@ -96,6 +96,7 @@ def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
         reidsim.run_batch(town, overrides=changes, folder="out", resume=True)
 
 
+@pytest.mark.deep
 def test_an_unfinished_batch_is_resumed_only_by_the_same_command_and_damaged_lines_are_reported(town, monkeypatch):
     def stops(folder, write):
         raise KeyboardInterrupt

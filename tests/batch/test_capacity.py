@@ -104,6 +104,7 @@ def is_there(process):
         return False
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("moment", cases(range(8), range(2)))
 def test_a_worker_ends_with_its_parent_at_any_moment_of_its_start(moment):

@@ -71,6 +71,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
+@pytest.mark.deep
 def test_a_file_that_only_the_last_point_needs_may_not_change(work):
     scenario = written()
     result = reidsim.run_batch(scenario, folder="out", executor="serial")
@@ -131,6 +132,7 @@ class Refusing:
         yield from ()
 
 
+@pytest.mark.deep
 def test_a_run_repeated_with_other_data_says_so(work):
     reidsim.run_batch("town.toml", overrides={"sweep.values": {"economics.loss": [30, 60]}}, folder="out")
     lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
@@ -204,6 +206,7 @@ def without_big_genealogies(loaded):
     return {key: value for key, value in {**small, **sizes}.items() if key.split(".")[0] in loaded.content}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", cases(at_least(22, bundled_names("scenarios")), ["arx-example", "xia2021"]))
 def test_all_files_that_bundled_scenarios_open_are_among_them(opened, name):
     loaded = Scenario.load(name)

@@ -219,6 +219,7 @@ def test_long_ones_are_handed_over(monkeypatch):
     assert [task.point for task in handed] == list(range(2, 10))
 
 
+@pytest.mark.deep
 def test_a_dask_worker_that_sees_the_files_gives_the_same_runs(work):
     distributed = pytest.importorskip("distributed")
     changes = {"sweep.values": {"economics.loss": [30, 60]}}
@@ -228,6 +229,7 @@ def test_a_dask_worker_that_sees_the_files_gives_the_same_runs(work):
     assert batch.runs.equals(run_batch("town.toml", overrides=changes).runs)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seconds", [0, 60], ids=["one run at a time", "whole groups"])
 def test_runs_in_groups_are_done_once_each_on_a_dask_worker(tmp_path, monkeypatch, seconds):
     distributed = pytest.importorskip("distributed")

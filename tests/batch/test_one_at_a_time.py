@@ -135,6 +135,7 @@ TABLE_POINTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["town", "table"])
 def test_a_kept_study_gives_what_a_new_one_gives(kind, request):
     loaded = Scenario.load(request.getfixturevalue(kind))
@@ -149,6 +150,7 @@ def test_a_kept_study_gives_what_a_new_one_gives(kind, request):
         assert (repr(tables), warnings) == (repr(new), warned), point
 
 
+@pytest.mark.deep
 def test_a_long_sweep_of_losses_gives_what_single_runs_give(town):
     """The records' strategies are reduced after some points; the first points are solved without this."""
     loaded = Scenario.load(town, {"publisher.policies": ["basic", "no-attack"]})

@@ -274,6 +274,7 @@ def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkag
 _FEW_LOOKED_UP = [("records", "fmdp", "person", "informed"), ("table", "one-shot", "both", "mistaken")]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("world", "planner", "direction", "beliefs"),
     cases(
@@ -329,6 +330,7 @@ _EVERY_SEVERAL = list(itertools.product(["records", "table", "table-above"], SEV
 _FEW_SEVERAL = [("table", "planners", "informed")]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("world", "several", "beliefs"), cases(_EVERY_SEVERAL, _FEW_SEVERAL))
 def test_every_runner_gives_the_answer_of_a_run_against_several(tmp_path, world, several, beliefs):
     path = write(tmp_path, world, "one-shot", "plain", beliefs)
@@ -358,6 +360,7 @@ OF_SUBJECTS = {
 _EVERY_OF_SUBJECTS = list(itertools.product(OF_SUBJECTS, BELIEFS))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("several", "beliefs"), cases(_EVERY_OF_SUBJECTS, _EVERY_OF_SUBJECTS[4:5]))
 def test_every_runner_gives_the_answer_of_a_run_against_several_who_attack_subjects(tmp_path, several, beliefs):
     path = write(tmp_path, "subjects", "one-shot", "plain", beliefs)
@@ -393,6 +396,7 @@ _FEW_HELD = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("world", "planner", "linkage", "beliefs"), cases(_EVERY_HELD, _FEW_HELD))
 def test_one_who_holds_all_that_it_links_with_gets_the_answer_of_a_run(tmp_path, world, planner, linkage, beliefs):
     path = write(tmp_path, world, planner, linkage, beliefs)

@@ -61,6 +61,7 @@ def test_twelve_columns_keep_their_hierarchies(wide):
     assert "left out for fewer strategies" in wide.text
 
 
+@pytest.mark.deep
 def test_a_file_of_people_with_several_rows_is_drafted_with_fewer_levels_and_says_so():
     table = file_of(20_000)[list(NAMED)]
     table.insert(0, "person", np.repeat([f"P{number}" for number in range(10_000)], 2))

@@ -71,6 +71,7 @@ def worlds(draw):
     }
 
 
+@pytest.mark.deep
 @given(worlds())
 @examples(8, fast=5)
 def test_every_day_gets_what_enumeration_of_its_lattice_gives(tmp_path_factory, drawn):

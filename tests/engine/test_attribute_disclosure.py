@@ -56,6 +56,7 @@ def test_each_person_gets_its_best_admissible_generalization(folder, hospital, s
             assert (found["strategy"] == "withheld").tolist() == [node is None for _, node in expected]
 
 
+@pytest.mark.deep
 @examples(40, fast=4)
 @given(
     st.booleans().flatmap(any_hospital),
@@ -246,6 +247,7 @@ def test_a_person_counts_once_for_each_value_in_a_shared_file(tmp_path):
         reidsim.run(ward.write(tmp_path, 'policies = ["basic"]', 'direction = "both"'))
 
 
+@pytest.mark.deep
 @examples(30, fast=4)
 @given(hospitals(), st.sampled_from(["person", "both"]))
 def test_files_planned_for_people_who_are_looked_up_are_within_the_limits(folder, hospital, direction):

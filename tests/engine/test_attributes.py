@@ -61,6 +61,7 @@ def without(kept):
     return reidsim.run("town.toml", overrides={"release.path": "dropped.csv"}).summary
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("unit", cases(["record", "table"], ["table"]))
 def test_costs_of_columns_are_those_of_scenarios_with_lowest_levels_and_of_files_without_them(town, unit):
     loaded = town(unit)

@@ -137,6 +137,7 @@ def of_everybody(result, size):
     return table[(table["records"] == size) & (table["knowledge"] == "register") & (table["attribute"] == "everybody")]
 
 
+@pytest.mark.deep
 def test_a_cohort_grown_to_the_whole_population_is_the_population(folder):
     result = reidsim.run(folder / "cohort.toml")
     table = result.analysis.cohorts

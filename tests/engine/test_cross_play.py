@@ -32,6 +32,7 @@ def assert_row_is(table, defender, adversary, against, expected):
         assert found[measure] == pytest.approx(expected[measure], abs=1e-9), (defender, adversary, measure)
 
 
+@pytest.mark.deep
 def test_a_registry_is_attacked_by_the_sequential_adversary_only(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people = json.dumps(str(TOWN.parent / "people" / "people.toml"))
@@ -54,6 +55,7 @@ def test_prices_by_record_leave_out_adversaries_who_need_one_price(tmp_path):
     assert row(play.table, "basic", "one-shot", "one-shot")["publisher_payoff"] > 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("call", "problem"),
     [

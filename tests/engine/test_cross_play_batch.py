@@ -97,6 +97,7 @@ def test_a_defender_who_cannot_play_somewhere_is_not_compared_and_a_case_nobody_
     assert table["least_payoff"].tolist() == [0.0, 4.0, 8.0]
 
 
+@pytest.mark.deep
 def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
     folder = tmp_path / "played"
     whole = cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder)

@@ -325,6 +325,7 @@ def run_with(**utility):
     return reidsim.run("clinic.toml")
 
 
+@pytest.mark.deep
 def test_run_compares_every_policy_and_saves_the_table(clinic):
     result = reidsim.run("clinic.toml")
     table = result.analysis.data_utility.set_index(["policy", "measure", "column"])
@@ -346,6 +347,7 @@ def test_run_compares_every_policy_and_saves_the_table(clinic):
     pd.testing.assert_frame_equal(loaded.analysis.data_utility, result.analysis.data_utility)
 
 
+@pytest.mark.deep
 def test_score_of_a_shared_file_has_the_statistics_of_its_policy(clinic):
     result = reidsim.run("clinic.toml")
     keep = {"keep": ["ill", "pay"], "keep_identifier": ["pid"], "unknown_to_outsiders": ["ill", "pay", "pid"]}

@@ -368,6 +368,7 @@ policies = ["no-protection", "basic", "no-attack", "opt-in"]
     return tmp_path / "file.toml"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("seed", "direction"),
     cases(
@@ -405,6 +406,7 @@ def test_a_large_table_has_few_game_rows(tmp_path, monkeypatch):
     assert study.weights.sum() == 6_000
 
 
+@pytest.mark.deep
 def test_records_are_written_in_parts(tmp_path, monkeypatch):
     scenario = random_scenario(tmp_path, 1, "both")
     whole = reidsim.run(scenario)

@@ -33,6 +33,7 @@ def result(folder, request):
     return run(folder, adversary__risk=request.param)
 
 
+@pytest.mark.deep
 def test_tables_agree_with_each_other(result):
     optima, records = result.analysis.optima.set_index("policy"), result.records
     for policy, rows in records.groupby("policy", observed=True):

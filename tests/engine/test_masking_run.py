@@ -33,6 +33,7 @@ def test_the_distribution_of_the_number_reidentified_is_mixed_over_the_draws_of_
     assert runs["reidentified_95"].min() <= most <= runs["reidentified_95"].max()
 
 
+@pytest.mark.deep
 def test_beliefs_pick_the_strategies_of_the_game_believed_in():
     """Choices equal a scenario with true beliefs; payoffs use the actual parameters."""
     mistaken = run(beliefs__cost=40, subjects__policies=["masking"])

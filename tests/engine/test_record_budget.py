@@ -34,6 +34,7 @@ def limited(scenario, **budget):
     return scenario.with_({f"publisher.{key}": value for key, value in {"search": "anytime", **budget}.items()})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("budget", [{"nodes": 1}, {"nodes": 300}, {"seconds": 1e-6}])
 def test_the_optimum_is_within_the_gap_that_a_run_states(scenario, exact, budget):
     found = limited(scenario, **budget).run()
@@ -46,6 +47,7 @@ def test_the_optimum_is_within_the_gap_that_a_run_states(scenario, exact, budget
         assert exact.manifest["policies"][policy]["gap"] == 0
 
 
+@pytest.mark.deep
 def test_a_run_states_the_gap_of_a_sample_with_its_confidence(scenario, exact):
     found = limited(scenario, nodes=4400).run()
     for policy in ("basic", "no-attack"):
@@ -76,6 +78,7 @@ def test_a_budget_without_effect_is_refused(scenario, changes):
         limited(scenario.with_(changes), seconds=1).run()
 
 
+@pytest.mark.deep
 def test_a_study_of_amounts_keeps_the_budget():
     found = limited(drawn(people=40, columns=4), nodes=1).switch("loss", low=50, high=60)
     assert any("policy basic is a search that may miss the best release" in text for text in found.warnings)

@@ -59,6 +59,7 @@ def mixed():
     return people, own, released, sets, found
 
 
+@pytest.mark.deep
 def test_the_prediction_is_that_of_a_matcher_by_brute_force(mixed):
     people, _, _, sets, found = mixed
     likelihood = np.ones((len(sets["age"]), len(people)))
@@ -133,6 +134,7 @@ def test_files_in_another_encoding_are_read_by_option(folder, reidsim_):
         reidsim.attack(people, "people.csv", gain=100, cost=20, encoding="latin-1")
 
 
+@pytest.mark.deep
 def test_people_outside_the_register_are_predicted_by_its_coverage():
     rng = np.random.default_rng(7)
     people = pd.DataFrame({"age": rng.integers(0, 60, 2000), "place": rng.choice(PLACES[:20], 2000)})
@@ -149,6 +151,7 @@ def test_people_outside_the_register_are_predicted_by_its_coverage():
     assert right < claims["predicted"].sum() / 0.6 - 4 * deviation
 
 
+@pytest.mark.deep
 def test_typos_are_repaired_or_found_by_the_other_columns():
     rng = np.random.default_rng(2)
     names = ["".join(rng.choice(list("bcdfgklmnprst"), 7)) for _ in range(300)]
@@ -170,6 +173,7 @@ def test_typos_are_repaired_or_found_by_the_other_columns():
     assert claims.loc[10:29, "correct"].all()
 
 
+@pytest.mark.deep
 def test_rows_of_a_person_count_for_the_person_and_can_be_linked():
     register = pd.DataFrame({"pid": list("AAABCCDD"), "age": [30, 30, 30, 30, 40, 45, 40, 50], "sex": list("FFFFMMMM")})
     released = register.drop(columns="pid").assign(key=[1, 1, 1, 2, 3, 3, 4, 4])
@@ -205,6 +209,7 @@ def test_a_scenario_gives_hierarchies_and_amounts_and_the_truth_may_be_unknown()
     assert found.figures == ()
 
 
+@pytest.mark.deep
 def test_the_register_is_read_as_the_records_of_the_scenario(tmp_path):
     # Dates and missing values of the register have the spelling of the records; the released file has labels.
     born = pd.Timestamp("1940-01-01") + pd.to_timedelta(np.arange(40) * 500, unit="D")
@@ -294,6 +299,7 @@ def test_files_without_a_common_column_are_refused():
         reidsim.attack(pd.DataFrame({"age": [1]}), pd.DataFrame({"sex": ["F"]}), gain=2, cost=1)
 
 
+@pytest.mark.deep
 def test_the_prediction_follows_the_noise_of_the_scenario():
     rng = np.random.default_rng(8)
     ages, places, sexes = (
@@ -356,6 +362,7 @@ def noisy(rng, n_people, n_rows, errors):
     return people, released, own
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("errors", cases(ERRORS, ERRORS[:1]))
 def test_the_attack_is_calibrated_if_it_does_not_know_the_errors(errors):
     people, released, own = noisy(np.random.default_rng(4), 4000, 1500, errors)
@@ -369,6 +376,7 @@ def test_the_attack_is_calibrated_if_it_does_not_know_the_errors(errors):
         assert abs(correct.sum() - chances.sum()) < 4 * np.sqrt((chances * (1 - chances)).sum()) + 0.02 * len(half)
 
 
+@pytest.mark.deep
 def test_the_attack_has_the_probabilities_of_a_matcher_who_knows_the_error_rates():
     errors = {"age": 0.2, "place": 0.4, "job": 0.1}
     people, released, own = noisy(np.random.default_rng(6), 1500, 1200, errors)
@@ -384,6 +392,7 @@ def test_the_attack_has_the_probabilities_of_a_matcher_who_knows_the_error_rates
     assert found.summary["brier_probability"][0] < ((expected - found.claims["correct"]) ** 2).mean() * 1.05
 
 
+@pytest.mark.deep
 def test_a_prediction_whose_errors_are_not_those_of_the_file_is_told_with_the_column_and_both_rates():
     people, released, own = noisy(np.random.default_rng(5), 1500, 800, {"place": 0.4})
     found = reidsim.attack(released, people, truth=pd.DataFrame({"person": own}), gain=100, cost=20)
@@ -402,6 +411,7 @@ def test_a_prediction_whose_errors_are_not_those_of_the_file_is_told_with_the_co
     assert not summary["predicted_low"] <= summary["correct"] <= summary["predicted_high"]
 
 
+@pytest.mark.deep
 def test_exact_files_of_unique_people_give_no_warning():
     rng = np.random.default_rng(0)
     people = pd.DataFrame({name: rng.integers(0, 60, 200).astype(str) for name in ("age", "place", "job")})
@@ -436,6 +446,7 @@ def test_noise_predicts_people_with_several_rows_in_the_register():
     np.testing.assert_allclose(claims["predicted"], expected, rtol=1e-9)
 
 
+@pytest.mark.deep
 def test_noise_predicts_people_whose_rows_are_linked():
     # Each person of the register has one to three equal rows, and one to three linked rows in the file.
     rng = np.random.default_rng(5)
@@ -500,6 +511,7 @@ def test_a_wrong_argument_is_named_with_the_value_expected(wrong, message):
         reidsim.attack(**{"data": PEOPLE, "register": PEOPLE, "gain": 2, "cost": 1, **wrong})
 
 
+@pytest.mark.deep
 def test_an_attack_without_claims_or_truth_is_stored_and_has_no_report(tmp_path, reidsim_):
     for number, options in enumerate(({"gain": 2}, {"gain": 0, "truth": pd.DataFrame({"person": [0, 1]})})):
         folder = tmp_path / str(number)

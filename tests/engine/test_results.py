@@ -342,6 +342,7 @@ def assert_drawn(result):
             assert axes.figure.get_suptitle() == ""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", cases(CASE_OF, FEW_CASES))
 def test_a_loaded_result_is_the_saved_one(name, tmp_path):
     case = CASE_OF[name]
@@ -359,6 +360,7 @@ def test_a_loaded_result_is_the_saved_one(name, tmp_path):
     assert_drawn(assert_loaded(result, tmp_path / "out"))
 
 
+@pytest.mark.deep
 def test_other_studies_are_loaded(town, tmp_path):
     scenario = reidsim.Scenario.load(town)
     played = scenario.cross_play(equilibrium=True, double_oracle="zero-sum")
@@ -372,6 +374,7 @@ def test_other_studies_are_loaded(town, tmp_path):
     assert_loaded(several, tmp_path / "several")
 
 
+@pytest.mark.deep
 def test_a_sweep_is_loaded(town, tmp_path):
     swept = reidsim.Scenario.load(town).sweep(loss=[1, 30, 60])
     assert_drawn(assert_loaded(swept, tmp_path / "swept"))
@@ -395,6 +398,7 @@ class Local:
         return np.zeros(game.n_records, dtype=int)
 
 
+@pytest.mark.deep
 def test_results_with_own_parts_in_memory_are_pickled_and_loaded(tmp_path):
     class Own(Local):
         pass
@@ -445,6 +449,7 @@ def test_a_resumed_batch_has_the_manifest_of_the_batch(town, tmp_path):
     assert_loaded(again, tmp_path / "copy")
 
 
+@pytest.mark.deep
 def test_figures_are_written_in_the_format_of_the_ending(town, tmp_path):
     scenario = reidsim.Scenario.load(town)
     result = scenario.run()

@@ -26,6 +26,7 @@ def of(result, knowledge: str, records: int = 100) -> pd.DataFrame:
     return table[(table["knowledge"] == knowledge) & (table["records"] == records)].sort_values("record")
 
 
+@pytest.mark.deep
 def test_the_summary_is_means_by_size_and_adversary(result):
     assert list(result.summary.index) == [
         (records, knowledge) for records in (60, 100) for knowledge in ("worst-case", "twitter", "voter-registration")
@@ -85,6 +86,7 @@ def test_sources_tell_price_presence_and_what_attacks_pay(result):
     assert 0.6 < row["presence"] < 0.9
 
 
+@pytest.mark.deep
 def test_runs_repeat_and_samples_do_not_depend_on_each_other(result):
     alone = reidsim.run("xia2021", overrides=SMALL | {"release.sizes": [100], "release.samples": 1})
     ours = result.runs[(result.runs["records"] == 100) & (result.runs["replication"] == 0)]
@@ -92,6 +94,7 @@ def test_runs_repeat_and_samples_do_not_depend_on_each_other(result):
     pd.testing.assert_frame_equal(alone.runs[measures], ours[measures].reset_index(drop=True))
 
 
+@pytest.mark.deep
 def test_monte_carlo_tells_its_error_and_agrees(result):
     changes = SMALL | {"expectation": {"method": "monte-carlo", "trials": 500}}
     drawn = reidsim.run("xia2021", overrides=changes)

@@ -81,6 +81,7 @@ def town(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("unit", "risk", "direction", "rows"),
     cases(
@@ -158,6 +159,7 @@ def written(values, kind):
     return "{" + ", ".join(map(str, values)) + "}"
 
 
+@pytest.mark.deep
 @examples(40, fast=5)
 @given(st.integers(0, 10_000), st.sampled_from(["prosecutor", "journalist"]))
 def test_any_sets_are_counted_one_by_one(tmp_path_factory, seed, risk):
@@ -327,6 +329,7 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
         score_loaded(loaded, Path("made.csv"))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("scenario", "changes", "says"),
     [

@@ -82,6 +82,7 @@ def by_hand(people, control, rows, keep, reference):
     }
 
 
+@pytest.mark.deep
 @examples(30, fast=5)
 @given(st.integers(0, 10_000), st.booleans(), st.booleans())
 def test_claims_equal_the_sums_over_all_rows(seed, is_noisy, has_population):

@@ -115,6 +115,7 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
     assert checked > len(values) / 2
 
 
+@pytest.mark.deep
 @examples(6, fast=4)
 @given(st.data(), st.sampled_from(KEYS), st.booleans())
 def test_intervals_name_the_best_policies_at_every_value(tmp_path_factory, data, key, link):
@@ -130,6 +131,7 @@ def test_intervals_name_the_best_policies_at_every_value(tmp_path_factory, data,
     assert_best_everywhere(loaded, result, np.linspace(low, high, 6), link_gain=link_gain)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("key", "link_gain"),
     cases([("economics.loss", True), *((key, False) for key in KEYS[1:])], [("economics.loss", True)]),
@@ -165,6 +167,7 @@ def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
     assert linked.intervals["gain_high"].tolist() == linked.intervals["high"].tolist()
 
 
+@pytest.mark.deep
 def test_the_safer_of_equally_good_policies_is_named(clinic):
     loaded = clinic(publisher__policies=["full-domain", "full-domain-no-attack"])
     result = switch_loaded(loaded, "economics.cost", low=1.0, high=400.0)
@@ -177,6 +180,7 @@ def test_the_safer_of_equally_good_policies_is_named(clinic):
 FEW_POLICIES = {"beliefs__cost": 60, "publisher__policies": ["no-protection", "full-domain"]}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("more", "reason"),
     cases(
@@ -208,6 +212,7 @@ def test_a_belief_about_the_loss_leaves_plans_as_they_are(clinic):
     assert_best_everywhere(loaded, result, np.linspace(0, 5_000, 6), link_gain=False)
 
 
+@pytest.mark.deep
 def test_another_adversary_is_played_along_loss_exactly_and_along_cost_by_halving(clinic):
     loaded = clinic(adversary__planner="fmdp", publisher__unit="record", publisher__policies=["basic", "no-protection"])
     exact = switch_loaded(loaded, "economics.loss", high=3_000.0)
@@ -217,6 +222,7 @@ def test_another_adversary_is_played_along_loss_exactly_and_along_cost_by_halvin
     assert "the values at which attacks begin are unknown" in halved.warnings[0]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("key", "high"), cases([("economics.loss", 4_000.0), ("economics.cost", 60.0)], [("economics.loss", 4_000.0)])
 )

@@ -96,6 +96,7 @@ def test_agents_of_several_types_meet_its_records(scenario):
         reidsim.run(scenario, overrides={"agents": {}, "adversaries.own": {"weight": 1, "holds": []}}, allow_code=True)
 
 
+@pytest.mark.deep
 def test_its_report_has_the_question_of_its_own_template(scenario):
     result = reidsim.run(scenario, allow_code=True)
     assert "A study of the kind <code>withholding:WITHHOLDING</code>." in result.report(break_even=False).html

@@ -63,6 +63,7 @@ def masking():
     return cross_play(opponents("masking"), [*defenders, SameForm("same")], own="multistage")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("space", ["lattice", "masking"])
 def test_every_row_is_the_game_played_by_itself(space, request):
     play, games = request.getfixturevalue(space), {each.name: each.truth for each in opponents(space)}

@@ -57,6 +57,7 @@ def value_over_all_plans(players, weights):
     return -found.fun
 
 
+@pytest.mark.deep
 def test_the_value_is_that_of_all_plans(players, played):
     found = double_oracle(played, players, BEST, own="one-shot", tolerance=MATHEMATICALLY, weights=WEIGHTS)
     last = found.iterations.iloc[-1]
@@ -94,6 +95,7 @@ def test_the_game_against_a_mixture_pays_the_mean(players):
     np.testing.assert_allclose(outcome_of(together, plan.choose(together)).publisher_payoff, mean, atol=1e-12)
 
 
+@pytest.mark.deep
 def test_those_who_come_together_take_no_part_and_who_stops_early_says_so(players):
     first = SPACES["lattice"]["one-shot"].game
     types = [AdversaryType("a", 0.5, first.linker, first.adversary)]

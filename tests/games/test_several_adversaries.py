@@ -130,6 +130,7 @@ class Unsaid:
         self.link = linker.link
 
 
+@pytest.mark.deep
 @given(worlds_of_types(chain="three-stage"), st.booleans())
 @examples(5)
 def test_other_attacks_are_played_as_by_branch_and_bound(worlds, is_said):

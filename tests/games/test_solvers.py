@@ -101,6 +101,7 @@ def test_records_decided_one_by_one_are_decided_as_in_groups(small, name):
     assert not found.gap.any()
 
 
+@pytest.mark.deep
 @given(
     small=small_games(max_strategies=200, max_records=8),
     nodes=st.sampled_from([1, 30, 100, 1000]),

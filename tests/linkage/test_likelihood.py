@@ -208,6 +208,7 @@ def test_right_rows_are_as_frequent_as_predicted() -> None:
     assert abs(right.mean() - match.probability.mean()) < 4 * right.std() / np.sqrt(len(own))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("most", "expected"),
     [(1, [(0.43, 0.42), (0.46, 0.45), (0.53, 0.48)]), (3, [(0.51, 0.49), (0.5, 0.5), (0.58, 0.52)])],

@@ -113,6 +113,7 @@ def test_of_a_whole_population_everything_is_known(pairs):
     assert model.everybody().people.tolist() == model.everybody().records.tolist()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "rate", "strata"), cases(EVERY, FEW))
 def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rate, strata):
     """Check that the selected estimate is near the truth, usually slightly above it.

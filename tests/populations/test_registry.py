@@ -20,6 +20,7 @@ def by_cell(population: Population) -> dict[tuple[int, ...], int]:
     return dict(zip(map(tuple, population.cells.tolist()), population.counts.tolist(), strict=True))
 
 
+@pytest.mark.deep
 def test_every_outcome_has_its_probability() -> None:
     counts, size, draws = [1, 2, 3, 2], 5, 20_000
     population, rng = people(counts), np.random.default_rng(7)

@@ -137,6 +137,7 @@ def header(recipe: Path) -> Path:
     return recipe.parent / "files" / "tngeo2010.sf1"
 
 
+@pytest.mark.deep
 def test_every_cell(recipe: Path) -> None:
     assert by_label(load_population(recipe)) == {
         ("0", "White", "Female", "38501"): 7,
@@ -173,6 +174,7 @@ def test_missing_folder(recipe: Path) -> None:
     assert "tn2010.sf1.zip" in str(error)
 
 
+@pytest.mark.deep
 def test_truncated_segment(recipe: Path) -> None:
     path = segment(recipe, "D")
     path.write_text(path.read_text()[:-30])
@@ -183,6 +185,7 @@ def test_truncated_segment(recipe: Path) -> None:
 
 
 # The total, the totals of males and females, and the first and last age of both.
+@pytest.mark.deep
 @pytest.mark.parametrize("cell", cases([1, 2, 3, 105, 106, 107, 209], [1, 106, 209]))
 def test_cells_that_do_not_add_up(recipe: Path, cell: int) -> None:
     change_cell(segment(recipe, "B"), LAST_ZCTA_LINE, cell, "20")
@@ -192,6 +195,7 @@ def test_cells_that_do_not_add_up(recipe: Path, cell: int) -> None:
     assert error.where == "LOGRECNO 0000008, PCT12B"
 
 
+@pytest.mark.deep
 def test_table_in_the_place_of_another(recipe: Path) -> None:
     # PCT12D under the name of PCT12B adds up within itself, but not to the people of the ZCTA.
     segment(recipe, "B").write_bytes(segment(recipe, "D").read_bytes())

@@ -170,6 +170,7 @@ def test_strengths_are_the_best_of_an_enumeration(table, method, no_attack, dire
     np.testing.assert_allclose(found[columns].to_numpy(float).T, expected, rtol=1e-12, atol=1e-10)
 
 
+@pytest.mark.deep
 @examples(20, fast=5)
 @given(tables(), st.sampled_from(["pram", "swap", "noise"]), st.sampled_from(DIRECTIONS))
 def test_group_sizes_are_one_over_the_highest_posterior(table, method, direction) -> None:
@@ -183,6 +184,7 @@ def test_group_sizes_are_one_over_the_highest_posterior(table, method, direction
         np.testing.assert_allclose(1 / sizes, expected, rtol=1e-11)
 
 
+@pytest.mark.deep
 @examples(20, fast=5)
 @given(
     tables(),
@@ -403,6 +405,7 @@ def test_adversaries_who_link_otherwise_are_refused() -> None:
         scenario(table, ["pram"], **changes)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("method", ["pram", "swap", "noise", "microaggregate"])
 def test_a_policy_added_to_a_draft_is_run_and_shared(method, tmp_path, monkeypatch, reidsim_) -> None:
     monkeypatch.chdir(tmp_path)

@@ -62,6 +62,7 @@ def in_order(table):
     return table.sort_values(list(table.columns)).reset_index(drop=True)
 
 
+@pytest.mark.deep
 def test_released_records_are_those_of_share(fitted, released):
     scenario = reidsim.Scenario.from_frames(PATIENTS, hierarchies=RULES, economics=AMOUNTS, unit="table")
     shared = scenario.with_(policies=[POLICY]).run().share(**KEPT)
@@ -264,6 +265,7 @@ def test_without_scikit_learn_the_import_says_what_to_install(monkeypatch):
 # Tables of other libraries.
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_a_scenario_of_other_tables_is_that_of_pandas(library):
     of = LIBRARIES[library]

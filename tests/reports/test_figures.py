@@ -150,12 +150,14 @@ def test_a_figure_names_a_policy_by_its_name_in_tables_and_scenarios() -> None:
             assert policy_name(name).lower().replace(" ", "-") == name.lower()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", cases(["wan2015", "prasser2017", "xia2015"], ["prasser2017"]))
 def test_figures_of_bundled_scenarios_have_no_layout_faults(name) -> None:
     faults = {figure: misplaced(drawn) for figure, drawn in figures_of(reidsim.run(name))}
     assert not any(faults.values()), faults
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("ending", cases(["svg", "pdf"], ["svg"]))
 def test_figures_of_a_folder_are_drawn_in_the_requested_format_and_not_by_the_run(tmp_path, ending) -> None:
     result = reidsim.new(pd.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})).run()
@@ -216,6 +218,7 @@ def rounds_table() -> pd.DataFrame:
     return table.assign(publisher_payoff=payoff, adversary_payoff=-payoff, participation=1.0, risk=table["draw"] / 20)
 
 
+@pytest.mark.deep
 def test_rounds_have_a_row_per_policy_with_means_and_the_interval_of_draws() -> None:
     table = rounds_table()
     figure = rounds_by_policy(table)
@@ -386,6 +389,7 @@ def test_amounts_are_per_unit_of_the_scenario(tmp_path, person, unit):
     assert {axes.get_xlabel() for axes in figure.axes} == {f"Currency units per {unit}"}
 
 
+@pytest.mark.deep
 def test_positions_have_no_digits_that_differ_between_processes(tmp_path):
     figure, [row] = new_figure(1, 3, panel=(3.1, 2.3))
     figure.savefig(tmp_path / "panels.png")

@@ -134,6 +134,7 @@ def text(town):
 # Content of a report.
 
 
+@pytest.mark.deep
 def test_the_report_of_a_run_shows_its_numbers_with_their_definitions(town, text):
     page = Parsed(text)
     runs = pd.read_parquet(town / "runs.parquet").set_index("policy")
@@ -221,6 +222,7 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
     assert "95 of 100 cases" not in other
 
 
+@pytest.mark.deep
 def test_the_gap_of_a_search_within_a_budget_stands_before_the_first_table(tmp_path):
     publisher = {"unit": "table", "search": "anytime", "nodes": 2, "policies": ["basic"]}
     changes = {"population.holds_release": False} | {f"publisher.{key}": value for key, value in publisher.items()}
@@ -261,6 +263,7 @@ def test_the_cells_at_the_highest_risk_are_listed_with_their_records(tmp_path):
     assert "The records as released were not read back" not in text
 
 
+@pytest.mark.deep
 def test_the_release_is_audited_where_its_file_is_at_hand(town, text, tmp_path):
     page = Parsed(text)
     assert "The release, read back" in page.text
@@ -542,6 +545,7 @@ def test_cross_play_names_the_best_defender_and_the_safest(tmp_path):
     assert "reidsim cross-play --attack-rate 0.25 study.toml" in text
 
 
+@pytest.mark.deep
 def test_rounds_without_an_attack_have_a_page(tmp_path):
     ages = pd.DataFrame({"age": [30, 30, 31, 31, 52, 52, 53, 53] * 2})
     own = {"agents.rounds": 2, "adversary.direction": "record", "publisher.policies": ["no-attack"]}
@@ -550,6 +554,7 @@ def test_rounds_without_an_attack_have_a_page(tmp_path):
     assert "no-attack" in report_text(folder)
 
 
+@pytest.mark.deep
 def test_a_release_of_nobody_with_a_declared_column_has_a_page(tmp_path):
     people = pd.DataFrame({"age": [20, 30, 41, 52, 63, 74], "illness": ["a", "b"] * 3})
     kept = {"illness": {"share": True, "known_to": "nobody", "reason": "coded"}}

@@ -118,6 +118,7 @@ def decision(html):
     return plain(html[html.index('<h2 id="part-1">') : html.index('<h2 id="part-2"')])
 
 
+@pytest.mark.deep
 def test_the_read_back_has_the_numbers_of_the_sidecar(shared, page):
     sidecar = json.loads((shared / "shared.csv.json").read_text())
     audit, risk = sidecar["audit"], sidecar["risk"]
@@ -156,6 +157,7 @@ def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_sample
     assert share == pytest.approx(unchanged, abs=0.006)
 
 
+@pytest.mark.deep
 def test_a_wide_file_has_its_quasi_identifiers_on_the_first_page_and_others_in_an_appendix(tmp_path, monkeypatch):
     monkeypatch.setattr(decisions, "_MOST_IN_APPENDIX", 3)
     folder = study(tmp_path / "wide", "record", rows=30, more=14)
@@ -234,6 +236,7 @@ def test_break_even_is_that_of_runs_at_each_loss(tmp_path, gain):
             assert again["publisher_payoff"][policy] == pytest.approx(again["publisher_payoff"].max(), rel=1e-9)
 
 
+@pytest.mark.deep
 def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_changes(tmp_path):
     """Above the loss at which the run's releases tie, `basic` adapts and is best."""
     folder = study(tmp_path, "record", rows=80)
@@ -255,6 +258,7 @@ def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_
     assert "gain stays at 40" in decision(report_text(folder / "again", break_even=True))
 
 
+@pytest.mark.deep
 def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
     """Twelve people per age are within the limit, but one age has one illness."""
     people = pd.DataFrame({"age": np.repeat(["30", "40"], 12), "illness": ["flu"] * 12 + ["flu", "cough"] * 6})
@@ -284,6 +288,7 @@ def test_a_character_that_the_pdf_cannot_show_is_refused(shared, tmp_path, sign)
     assert sign in reidsim.report(results, tmp_path / "a.html", break_even=False, decider=f"Ada {sign}").html
 
 
+@pytest.mark.deep
 def test_the_pdf_has_the_printed_parts_of_the_page_and_the_block_of_the_decider(shared, tmp_path):
     results = shared / "results"
     signed = {"decider": "Béla <Müller>", "role": "Data protection officer", "decision": "Released & filed"}

@@ -56,6 +56,7 @@ def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(
     assert lines(figure, 2)["Basic"][:, 1].tolist() == own["publisher_payoff"].tolist()
 
 
+@pytest.mark.deep
 def test_a_second_key_with_few_values_makes_lines_and_with_many_a_map(town):
     _, drawn = figures(town, {LOSS: [20, 40, 60], COST: [5, 10]})
     assert [figure.get_suptitle() for figure in drawn.values()] == ["Cost 5", "Cost 10"]

@@ -90,6 +90,7 @@ def expected_payoffs(small, sections, i, g):
     return total
 
 
+@pytest.mark.deep
 @given(small=releases(), sections=adversaries(), solver=st.sampled_from(["backward-induction", "branch-and-bound"]))
 @examples(60)
 def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, small, sections, solver):
@@ -113,6 +114,7 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, s
 # Several adversaries.
 
 
+@pytest.mark.deep
 def test_two_who_are_alike_are_one_whatever_their_weights():
     alike = {"first": {"weight": 0.2, "gain": 90}, "second": {"weight": 0.8, "gain": 90}}
     assert_same(summary(**BY_TABLE, adversaries=alike), summary(**BY_TABLE, **{"economics.gain": 90}))
@@ -181,6 +183,7 @@ def clinic(tmp_path):
     return tmp_path / "clinic.toml"
 
 
+@pytest.mark.deep
 def test_records_are_told_apart_by_what_any_of_them_looks_at(clinic):
     stages = {"stages": str(clinic.parent / "attack.toml")}
     several = {"stranger": {"weight": 0.4}, "insider": {"weight": 0.6, **stages}}

@@ -62,6 +62,7 @@ def match_probability(parents, one, other):
     return apart, float(binom.sf(SEGMENTS - 1, round(GENOME * apart) + 22, block))
 
 
+@pytest.mark.deep
 @examples(6)
 @given(st.integers(0, 2**32 - 1))
 def test_payoffs_if_all_join_are_those_of_wrights_relationship(tmp_path_factory, seed):

@@ -94,6 +94,7 @@ def expected(target, people, shared, adversaries, economics):
     return total
 
 
+@pytest.mark.deep
 @given(world=worlds(), solver=st.sampled_from(["best-first", "backward-induction"]))
 @examples(60, fast=5)
 def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, world, solver):

@@ -40,6 +40,7 @@ def numbered(study):
 # Draws.
 
 
+@pytest.mark.deep
 @examples(6, fast=5)
 @given(
     n_targets=st.integers(1, 60),

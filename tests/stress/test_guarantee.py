@@ -60,6 +60,7 @@ def test_errors_are_the_smallest_that_the_game_itself_says(small):
                     assert attacked(row["breaking"] * (1 + side * 1e-9) + (1e-9 if parameter == "gain" else 0))
 
 
+@pytest.mark.deep
 @examples(3)
 @given(releases())
 def test_closed_form_and_bisection_agree(small):

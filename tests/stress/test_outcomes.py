@@ -34,6 +34,7 @@ def town(tmp_path):
     return Scenario.load(write_town(tmp_path, more=""))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("kind", "solver"),
     [(partial(OneShotPoints, solved_first=0), "branch-and-bound"), (SolvedPoints, "backward-induction")],
@@ -55,6 +56,7 @@ def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
             assert table.loc[(point, policy), "risk_quantile"] == pytest.approx(np.quantile(risk, 0.9))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("planning", ["informed", "as-believed"])
 def test_points_at_once_and_the_batch_engine_agree(town, planning):
     # With `as-believed`, no player knows the true parameters, and plans use the scenario's own values.

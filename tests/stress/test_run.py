@@ -127,6 +127,7 @@ method = "tornado"
 """
 
 
+@pytest.mark.deep
 def test_a_tornado_chart_by_hand_and_by_single_runs(tmp_path):
     """Groups of 4, 4, 1, 1, 12, 2 and 6 people: full sharing pays V - L p, where gain / size exceeds the cost."""
     path = write_town(tmp_path, UNCERTAIN + TORNADO)
@@ -179,6 +180,7 @@ def test_points_and_outcomes_are_tables_of_uncertainties_levers_and_outcomes(eve
         replace(samples, tables={"guarantee": kept["guarantee"]}).outcomes  # noqa: B018
 
 
+@pytest.mark.deep
 def test_other_parameters_are_runs_of_the_batch_engine(tmp_path):
     """A discrete text parameter; the folder keeps the runs, so they are not repeated."""
     uncertain = """

@@ -45,6 +45,7 @@ def test_gain_moves_with_the_loss_until_it_has_a_value_of_its_own(small):
     assert stays.loc["no-attack", "utility"] > both.loc["no-attack", "utility"]
 
 
+@pytest.mark.deep
 def test_the_read_back_is_that_of_the_report(small, tmp_path):
     result = run_once(small)
     result.save(tmp_path / "results")

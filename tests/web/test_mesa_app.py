@@ -11,6 +11,7 @@ pytest.importorskip("altair")
 APP = Path(__file__).resolve().parents[2] / "docs" / "app.py"
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore:.*ComponentsView:UserWarning")
 def test_the_page_steps_to_the_last_round_and_starts_again_with_other_values():
     page = runpy.run_path(str(APP))["page"]

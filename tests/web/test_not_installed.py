@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 WITHOUT = """
 import sys
 sys.modules |= dict.fromkeys(("solara", "starlette", "uvicorn"))
@@ -12,6 +14,7 @@ main()
 """
 
 
+@pytest.mark.deep
 def test_the_command_says_what_to_install():
     ended = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
     assert ended.returncode == 2

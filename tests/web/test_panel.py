@@ -63,6 +63,7 @@ def test_the_policy_chosen_a_moment_ago_is_written(tmp_path, monkeypatch):
     assert written == ["no-protection"]
 
 
+@pytest.mark.deep
 def test_a_file_changed_by_another_program_is_an_error_on_the_page(tmp_path, monkeypatch):
     session, shown = Session(tmp_path), []
     session.take(EXAMPLE)

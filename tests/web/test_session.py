@@ -171,6 +171,7 @@ def test_a_file_that_cannot_be_read_leaves_the_session(session):
     assert Session(session.folder).first_step == "file"
 
 
+@pytest.mark.deep
 def test_a_refused_change_leaves_the_scenario(session):
     before, text = session.required, (session.folder / "scenario.toml").read_text()
     for change in (
@@ -184,6 +185,7 @@ def test_a_refused_change_leaves_the_scenario(session):
         assert (session.folder / "scenario.toml").read_text() == text
 
 
+@pytest.mark.deep
 def test_a_population_counts_groups_and_is_removed_again(session):
     session.set_population("tennessee-2010")
     assert session.required.content["adversary"] == {"risk": "journalist", "direction": "both"}
@@ -296,6 +298,7 @@ def test_the_newest_change_stops_an_older_computation(session, monkeypatch):
     assert session.solve().summary.loc["no-attack", "share_attacked"] == 0
 
 
+@pytest.mark.deep
 def test_a_release_is_written_or_refused_as_by_the_command(session):
     with pytest.raises(InputError, match="not written: under policy 'no-protection' the risk of"):
         session.write_release("no-protection")
@@ -317,6 +320,7 @@ def test_a_release_is_written_or_refused_as_by_the_command(session):
     assert [path.name for path in session.folder.rglob("*") if path.is_file()] == ["own.txt"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("change", ["scenario", "signature"])
 def test_written_files_are_outdated_after_a_change(session, change):
     policy, *_ = session.recommended("")
@@ -330,6 +334,7 @@ def test_written_files_are_outdated_after_a_change(session, change):
     assert Session(session.folder).is_outdated
 
 
+@pytest.mark.deep
 def test_agents_are_played_for_the_release_too(session):
     changes = {"agents": {"rounds": 2}, "adversary.direction": "record", "economics.cost": 20.0}
     session.change({**changes, "publisher.policies": ["no-attack"]})
@@ -357,6 +362,7 @@ def test_a_release_without_records_is_not_recommended(session):
     assert session.recommended("")[:2] == ("", "no-attack")
 
 
+@pytest.mark.deep
 def test_a_signed_report_stays_beside_newer_files(session):
     policy, *_ = session.recommended("")
     session.write_release(policy)

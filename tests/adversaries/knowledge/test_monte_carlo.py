@@ -52,6 +52,7 @@ def test_drawn_risks_are_within_four_standard_errors_of_exact_ones():
         assert (np.abs(ours - truth) <= 4 * error + 1e-12).all(), risk
 
 
+@pytest.mark.deep
 def test_standard_errors_are_the_spread_of_many_estimates():
     codes, knowledge = seven_groups(40, 3)
     runs = [

@@ -135,6 +135,7 @@ def test_policies_search_more_than_a_million_nodes(tmp_path, policy):
     assert (study.solve(policy, study.game()).strategies >= 0).mean() >= 0.5
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("unit", "limit"), [("table", 0.05), ("record", 0.0)])
 def test_policy_releases_records_with_a_mean_within_the_limit(unit, limit):
     changes = {"release.table": "adult-arx-sample", "publisher.policies": ["average-risk"], "publisher.unit": unit}

@@ -45,6 +45,7 @@ def assert_displayed(result, *texts):
     assert result.name in repr(result)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("sections", "head"),
     [

@@ -61,6 +61,7 @@ def reidsim_command(monkeypatch, capsys):
     return command
 
 
+@pytest.mark.deep
 def test_drafting_and_sharing_a_table_is_what_the_command_line_does(
     patients, draft, result, reidsim_command, tmp_path, monkeypatch
 ):
@@ -92,6 +93,7 @@ def test_drafting_and_sharing_a_table_is_what_the_command_line_does(
     assert shared.attrs["sidecar"]["audit"] == by_command["audit"]
 
 
+@pytest.mark.deep
 def test_a_draft_is_shown_kept_and_gone(draft, result, tmp_path):
     assert repr(draft) == "DraftedScenario('clinic': 60 records, age, sex)"
     assert draft.columns["use"].tolist()[:2] == ["quasi-identifier"] * 2
@@ -121,6 +123,7 @@ def test_results_are_shown_with_their_answer_and_their_measures(result):
     assert "<script>" not in html
 
 
+@pytest.mark.deep
 def test_a_scenario_of_tables_in_memory_is_shared_and_reported(patients):
     levels = pd.DataFrame({0: ["a", "b", "c"], 1: ["ab", "ab", "c"], 2: ["*"] * 3})
     rules = {"age": reidsim.intervals(5, 20), "ward": levels}
@@ -165,6 +168,7 @@ def test_what_a_table_shared_may_not_be_is_an_error(result, tmp_path):
         reidsim.new(tmp_path / "none.csv")
 
 
+@pytest.mark.deep
 def test_a_report_is_one_page(result, tmp_path):
     page = result.report(tmp_path / "clinic.html", break_even=False)
     assert page.html == (tmp_path / "clinic.html").read_text(encoding="utf-8")
@@ -197,6 +201,7 @@ def test_the_notebooks_of_the_documentation_are_as_they_were_played(path, monkey
     assert notebook.played(shown) == shown
 
 
+@pytest.mark.deep
 def test_what_was_tested_and_played_against_others_is_shown_with_its_verdict(patients):
     scenario = reidsim.Scenario.from_frames(
         patients,
@@ -220,6 +225,7 @@ def test_what_was_tested_and_played_against_others_is_shown_with_its_verdict(pat
     assert len(played.report().html) > len(stressed._repr_html_())
 
 
+@pytest.mark.deep
 def test_descriptions_and_explanations_are_shown_as_tables(patients):
     described = reidsim.describe(pa.Table.from_pandas(patients.assign(sex="<b>")), population_size=5000)
     assert repr(described) == f"FileDescription('data.csv': {len(patients)} records, {described.uniques} unique)"

@@ -107,6 +107,7 @@ def test_data_are_read_once_for_all_values_of_a_parameter_of_planning(monkeypatc
     assert len(built) == 1
 
 
+@pytest.mark.deep
 def test_parameters_are_set_swept_and_uncertain():
     scenario, changes = scenario_of(), {"adversary__parameters__tries": [1, 3]}
     swept = payoffs(scenario.sweep(**changes, publisher__parameters__level__share=[0, 1])).reshape(2, 2, 3)
@@ -168,6 +169,7 @@ def test_a_name_is_replaced_by_the_user_only():
 # Measures.
 
 
+@pytest.mark.deep
 def test_a_measure_is_in_summaries_sweeps_rounds_reports_and_stored_results(tmp_path):
     reidsim.measure("highest_risk")(HighestRisk)
     scenario = scenario_of()

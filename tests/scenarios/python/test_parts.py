@@ -62,6 +62,7 @@ def test_people_are_counted_from_a_table():
 # Figures.
 
 
+@pytest.mark.deep
 def test_every_result_has_a_figure():
     patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45]})
     scenario = scenario_of(
@@ -85,6 +86,7 @@ def test_every_result_has_a_figure():
     assert str(reidsim.plot(stressed)).startswith("Figure")
 
 
+@pytest.mark.deep
 def test_a_result_without_policies_has_the_first_figure_of_its_kind(monkeypatch):
     assessed = reidsim.run("xia2021", overrides={"release.sizes": [200], "release.samples": 1, "figures": {}})
     assert assessed.plot().axes[0].get_title(loc="left") == "Journalist risk"

@@ -141,6 +141,7 @@ def test_a_saved_scenario_has_the_same_adversary(planner, parts):
     pd.testing.assert_frame_equal(loaded.run().summary, scenario.run().summary)
 
 
+@pytest.mark.deep
 def test_a_loaded_scenario_takes_the_same_parameter_keys(parts):
     scenario = scenario_of(policies=["my-pol"]).with_({"publisher.parameters.my-pol.level": 2})
     loaded = reidsim.Scenario.load(scenario.to_toml(), allow_code=True)
@@ -165,6 +166,7 @@ def test_references_with_equal_names_need_names_of_their_own(parts):
         scenario_of(policies=["basic=myparts:Pol"], allow_code=True)
 
 
+@pytest.mark.deep
 def test_a_sweep_over_references_names_parts_as_in_memory(parts):
     scenario = scenario_of().with_(sweep={"values": {"adversary.planner": ["one-shot", parts.Buyer]}})
     assert "myparts:Buyer" in scenario.to_toml()
@@ -211,6 +213,7 @@ def test_other_processes_run_files_with_parts_beside_them(parts, tmp_path):
 # Measures.
 
 
+@pytest.mark.deep
 def test_parameters_of_measures_are_set_swept_and_uncertain(parts):
     scenario = scenario_of()
     median, lowest = (scenario.with_({f"measures.parameters.{MEASURE}.q": q}) for q in (0.5, 0.0))
@@ -238,6 +241,7 @@ def test_parameters_of_measures_are_set_swept_and_uncertain(parts):
             scenario.with_(changes)
 
 
+@pytest.mark.deep
 def test_a_file_names_the_measures_that_it_uses(parts, tmp_path):
     assert "measures" not in scenario_of().to_toml()
     scenario = scenario_of(
@@ -261,6 +265,7 @@ def test_a_file_names_the_measures_that_it_uses(parts, tmp_path):
 # Checks before the first run.
 
 
+@pytest.mark.deep
 def test_ranges_of_whole_numbers_are_drawn_as_whole_numbers(parts):
     scenario = scenario_of(adversary="my-buyer", policies=["basic", "my-pol"])
     result = scenario.with_(stress={"robustness": {"samples": 8}}).stress(

@@ -167,6 +167,7 @@ def test_a_scenario_replaces_its_file_and_tables_and_may_be_moved(tmp_path):
     assert reidsim.Scenario.load(tmp_path / "moved" / "scenario.toml").run().summary.equals(summary)
 
 
+@pytest.mark.deep
 def test_data_in_memory_are_used_until_their_file_or_a_key_of_the_data_changes(tmp_path, monkeypatch):
     people = pd.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
     people.to_csv(tmp_path / "people.csv", index=False)
@@ -198,6 +199,7 @@ def test_presets_are_the_amounts_of_the_bundled_scenarios():
     assert found["source"].str.contains("et al. 20").all()
 
 
+@pytest.mark.deep
 def test_a_key_that_is_no_longer_read_is_saved_and_refused_in_overrides(tmp_path):
     scenario = reidsim.Scenario.load("wan2015").with_(policies=["basic"])
     assert scenario.unread() == ["safe_harbor"]
@@ -215,6 +217,7 @@ def test_a_key_that_is_no_longer_read_is_saved_and_refused_in_overrides(tmp_path
             reidsim.Scenario.load({**scenario.content, "inherited": wrong})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("numbers", cases([range(40), range(40, 500)], [range(40)]), ids=str)
 def test_random_scenarios_are_equal_after_saving(numbers, tmp_path):
     valid = []
@@ -294,6 +297,7 @@ def pickled(part):
     return pickle.loads(pickle.dumps(part))  # noqa: S301 - made here
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 def test_a_copy_has_its_own_tables(copied):
     scenario, draft = scenario_of().with_(population=PEOPLE.iloc[:40]), reidsim.new(PATIENTS[["age", "sex"]])
@@ -347,6 +351,7 @@ def test_nothing_is_overwritten(tmp_path):
 # Running.
 
 
+@pytest.mark.deep
 def test_a_sweep_runs_at_each_value(tmp_path):
     scenario = scenario_of(policies=["basic"])
     swept = scenario.sweep(loss=[0, 300], cost=np.array([1, 12])).summary["publisher_payoff"]
@@ -366,6 +371,7 @@ def test_a_sweep_runs_at_each_value(tmp_path):
     pd.testing.assert_frame_equal(resumed.runs, stored.runs)
 
 
+@pytest.mark.deep
 def test_studies_of_a_scenario_run_from_python():
     scenario = scenario_of(policies=["basic", "no-attack"], stress={"robustness": {"samples": 4}})
     robustness = scenario.stress(loss=(100, 500)).tables["robustness"]
@@ -399,6 +405,7 @@ def test_run_and_cross_play_agree_on_any_adversary(adversary):
 # User-defined objects.
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("adversary", [OneShotAgain, OneShotAgain()], ids=["class", "object"])
 def test_a_user_defined_adversary_has_the_results_of_the_same_planner(adversary):
     own, known = scenario_of(adversary=adversary), scenario_of()
@@ -410,12 +417,14 @@ def test_a_user_defined_adversary_has_the_results_of_the_same_planner(adversary)
     )
 
 
+@pytest.mark.deep
 def test_a_class_is_called_with_the_gain_and_cost_of_each_point():
     values = {"cost": [1, 12], "gain": [30, 60]}
     own, known = scenario_of(adversary=OneShotAgain).sweep(**values), scenario_of().sweep(**values)
     pd.testing.assert_frame_equal(own.summary, known.summary)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("unit", ["record", "table"])
 def test_payoffs_of_a_user_defined_policy_follow_from_its_strategies(unit):
     scenario = scenario_of(unit=unit, policies=["suppress-all", Half(), "no-protection"])
