@@ -232,7 +232,8 @@ class ReleaseAudit:
     Parameters
     ----------
     cell_of_truth : ndarray of int, shape (n_records,)
-        Distinct combination of true values (cell) of each record.
+        Distinct combination of true values (cell) of each record. If the adversary assigns all rows to records at once,
+        the records of people with several rows have other cells, see `TrueRecords.audit`.
     form_of_release : ndarray of int, shape (n_shared,)
         Distinct combination of released values (form) of each shared row.
     possible : csr_array of bool, shape (n_cells, n_forms)
@@ -364,7 +365,9 @@ class TrueRecords:
         present : ndarray of bool, shape (n_people,), optional
             Whether each person takes part in the release; all do by default. Others are not counted.
         assigns : bool
-            Whether the adversary assigns all rows to records at once; otherwise, every row that fits is possible.
+            Whether the adversary assigns all rows to records at once; otherwise, every row that fits is possible. All
+            rows of a person have the same levels. So a row of a person with several rows is assigned only to equal
+            rows; other assignments, which might agree with the levels of all rows, are not counted.
         """
         represented = self._represented if present is None else np.where(present, self._represented, 0)
         cell, (form, fits) = self._cell, self._match(released)
@@ -388,7 +391,16 @@ class TrueRecords:
         if assigns and not misfits:
             withheld = represented[person] > 0
             withheld[own] = False
-            found = components(fits, cell[own], form, np.unique(cell[withheld]))
+            # A cell of its own for each form of people with several rows, which fits this form, and one for their
+            # withheld rows, which fits none.
+            has_several = np.bincount(person)[person] > 1
+            n_cells, n_forms = fits.shape
+            cell = np.where(has_several, n_cells + n_forms, cell)
+            cell[own[has_several[own]]] = n_cells + form[has_several[own]]
+            own_forms = scipy.sparse.eye_array(n_forms + 1, n_forms, dtype=np.bool_)
+            fits = scipy.sparse.csr_array(scipy.sparse.vstack([fits, own_forms]))
+            people = row_sets(cell, person, represented)
+            found = components(fits, cell[own], form, np.unique(cell[withheld & ~has_several]))
             fits = possible_pairs(fits, found)
             possible = group_sizes(fits)
         return ReleaseAudit(

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from directions_oracle import PlainPeople
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import cases
@@ -138,6 +139,48 @@ def test_possible_people_are_those_of_some_assignment_of_all_rows(data):
                 possible[row].add(record)
     assert found.possible_people_of_row.tolist() == list(map(len, possible))
     assert found.people_of_row.tolist() == [sum(row) for row in fits]
+
+
+@pytest.mark.parametrize("seeds", cases([range(at, at + 20) for at in range(0, 200, 20)], [range(20)]), ids=str)
+def test_the_levels_of_the_rows_of_a_person_exclude_people(seeds):
+    """Compare with all assignments in which the rows of a person have one form: never are too many people counted."""
+    counted = excluded = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        hierarchies, n = (((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1), (0, 0))), int(rng.integers(2, 7))
+        records = tuple(
+            tuple((int(rng.integers(4)), int(rng.integers(2))) for _ in range(rng.integers(1, 3))) for _ in range(n)
+        )
+        plain = PlainPeople(hierarchies, records, records, *[(1.0,) * n] * 4, "both")
+        strategies = rng.integers(6, size=n).tolist()
+        persons = np.repeat(np.arange(n), list(map(len, records)))
+        rows = [row for record in records for row in record]
+        truth = pd.DataFrame([[f"{at}.0.{value}" for at, value in enumerate(row)] for row in rows], columns=["a", "b"])
+        labels = [
+            [
+                "*" if level == len(h) - 1 else f"{at}.{level}.{group}"
+                for at, (h, level, group) in enumerate(
+                    zip(hierarchies, plain.forms[form], plain.shown(row, form), strict=True)
+                )
+            ]
+            for row, form in zip(rows, np.array(strategies)[persons].tolist(), strict=True)
+        ]
+        of_column = {
+            name: [[f"{at}.{k}.{h[k][value]}" for k in range(len(h))] for value in range(len(h[0]))]
+            for at, (name, h) in enumerate(zip("ab", hierarchies, strict=True))
+        }
+        released = pd.DataFrame(labels, columns=["a", "b"])
+        found = TrueRecords(truth, persons, of_column).audit(released, np.arange(len(rows)))
+        least = np.full(n, 99)
+        np.minimum.at(least, persons, found.possible_people_of_row)
+        possible = np.array(plain.fewest_possible(strategies))
+        assert (least >= 1).all()
+        assert (least <= possible).all(), seed
+        few = np.full(n, 99)
+        np.minimum.at(few, persons, found.people_of_row)
+        counted, excluded = counted + (least > 1).sum(), excluded + (few > possible).sum()
+    assert counted
+    assert excluded
 
 
 def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):

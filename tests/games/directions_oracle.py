@@ -1,5 +1,6 @@
 """Adversaries who look up people in shared rows, in plain Python."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
@@ -139,6 +140,42 @@ class PlainPeople(PlainRelease):
 
     def rows_of(self, record):
         return record
+
+    def fewest_possible(self, strategies):
+        """Return for each record how many people are possible for its row of which fewest are; inf if it is withheld.
+
+        All assignments of the released rows to people are tried in which the rows of each person have one form.
+        """
+        people = range(len(self.records))
+        rows = {
+            (i, s): Counter((s, self.shown(row, s)) for row in self.records[i])
+            for i in people
+            for s in {*strategies} - {-1}
+        }
+        released = sum((rows[i, s] for i, s in enumerate(strategies) if s >= 0), Counter())
+
+        @cache
+        def completes(left, others):
+            """Return whether rows can be assigned to people so that no row is left; people may be withheld."""
+            remaining = Counter(dict(left))
+            if not others:
+                return not remaining
+            first, *rest = others
+            forms = [s for i, s in rows if i == first and rows[i, s] <= remaining]
+            return any(completes(state(remaining - rows[first, s]), tuple(rest)) for s in forms) or (
+                -1 in strategies and completes(left, tuple(rest))
+            )
+
+        def state(rows):
+            return frozenset(rows.items())
+
+        possible = {row: set() for row in released}
+        for (i, _), own in rows.items():
+            others = tuple(j for j in people if j != i)
+            if own <= released and completes(state(released - own), others):
+                for row in own:
+                    possible[row].add(i)
+        return [inf if s < 0 else min(len(possible[row]) for row in rows[i, s]) for i, s in enumerate(strategies)]
 
 
 @dataclass(frozen=True)

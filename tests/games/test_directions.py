@@ -257,55 +257,69 @@ def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, peopl
     assert (best_release(game, linker, alone, forms=as_it_is).strategies == 0).all()
 
 
-@pytest.mark.parametrize("people_have_several", [False, True])
 @pytest.mark.parametrize(("most_searched", "fewest_rounds"), [(best_replies.MOST_SEARCHED, 5), (0, 5), (0, 0)])
 @pytest.mark.parametrize("seeds", cases([range(at, at + 20) for at in range(0, 200, 20)], [range(20)]), ids=str)
 def test_without_attacks_no_assignment_of_all_rows_excludes_a_person_who_fits(
-    seeds, most_searched, fewest_rounds, people_have_several, monkeypatch
+    seeds, most_searched, fewest_rounds, monkeypatch
 ):
     monkeypatch.setattr("reidsim.games.directions.exclusions._FEWEST_ROUNDS", fewest_rounds)
     monkeypatch.setattr(best_replies, "MOST_SEARCHED", most_searched)
     changed = divided = 0
     for seed in seeds:
-        plain = random_release(seed, people_have_several=people_have_several)
-        plain = replace(plain, people=plain.records) if not people_have_several else plain
-        game, linker = game_of_people(plain) if people_have_several else directed(plain)
-        constraint, found = Constraint(no_attack=True), {}
+        plain = random_release(seed)
+        plain = replace(plain, people=plain.records)
+        game, linker = directed(plain)
+        constraint, found = Constraint(no_attack=True), []
+        present = branch_and_bound(by_record(game), constraint)
         # Without and with repairs of the release that is found; at last, a partition may pay more.
-        for knows_everybody, most_divided in ((False, 0), (True, 0), (True, partitions.MOST_DIVIDED)):
+        for knows_everybody, partition in ((False, None), (True, lambda *_: None), (True, best_partition)):
             linker.counts_release = knows_everybody
-            monkeypatch.setattr(partitions, "MOST_DIVIDED", most_divided)
-            present = branch_and_bound(by_record(game), constraint)
-            found[knows_everybody, most_divided > 0] = best_release(
-                game, linker, present, constraint
-            ).strategies.tolist()
-        before, repaired, best = found.values()
+            monkeypatch.setattr(best_replies, "best_partition", partition)
+            found.append(best_release(game, linker, present, constraint).strategies.tolist())
+        before, repaired, best = found
         assert [at < 0 for at in repaired] == [at < 0 for at in before]
         n = range(len(before))
         assert all(plain.rows_that_fit(i, repaired) >= plain.rows_that_fit(i, before) for i in n)
         assert sum(plain.payoffs(best)) >= sum(plain.payoffs(repaired)) - 1e-9
         for after in (repaired, best):
             assert not any(plain.attacked(i, after) for i in n)
-            assert (row := excluded(plain, after, several=people_have_several)) is None, f"seed {seed}: {row}"
+            assert (row := excluded(plain, after)) is None, f"seed {seed}: {row}"
         changed, divided = changed + (before != repaired), divided + (best != repaired)
     assert changed
-    # Of people with several rows, a partition rarely pays more.
-    assert divided or seeds.start > 0
+    assert divided
 
 
-def excluded(plain, strategies, *, several):
+@pytest.mark.parametrize("seeds", cases([range(at, at + 10) for at in range(0, 100, 10)], [range(10)]), ids=str)
+def test_without_attacks_people_with_several_rows_are_not_found_by_the_levels_of_their_rows(seeds, monkeypatch):
+    """Every assignment of the rows to people in which the rows of a person have one form is tried."""
+    levels = set()
+    for seed in seeds:
+        plain = random_release(seed, people_have_several=True)
+        monkeypatch.setattr(
+            partitions, "MOST_DIVIDED", partitions.MOST_DIVIDED if seed % 3 else 20 * len(plain.records)
+        )
+        game, linker = game_of_people(plain)
+        constraint = Constraint(no_attack=True)
+        present = branch_and_bound(by_record(game), constraint)
+        found = best_release(game, linker, present, constraint).strategies.tolist()
+        fewest = plain.fewest_possible(found)
+        assert all(
+            gain / few <= cost * (1 + 1e-12) for gain, few, cost in zip(plain.gain, fewest, plain.cost, strict=True)
+        ), f"seed {seed}"
+        levels |= {*found}
+    assert len(levels) > 2
+
+
+def excluded(plain, strategies):
     """Return the numbers of a row and a record that it fits, but cannot belong to; None if there are none."""
-    rows = [each if several else (each,) for each in plain.records]
-    forms = [strategy for row, strategy in zip(rows, strategies, strict=True) for _ in row]
-    records = [each for row in rows for each in row]
     # A withheld row may belong to anybody.
     fits = np.array(
         [
-            [form < 0 or plain.shown(other, form) == plain.shown(own, form) for other in records]
-            for own, form in zip(records, forms, strict=True)
+            [form < 0 or plain.shown(other, form) == plain.shown(own, form) for other in plain.records]
+            for own, form in zip(plain.records, strategies, strict=True)
         ]
     )
-    for row, record in np.argwhere(fits & (np.array(forms) >= 0)[:, None]).tolist():
+    for row, record in np.argwhere(fits & (np.array(strategies) >= 0)[:, None]).tolist():
         others = np.delete(np.delete(fits, row, axis=0), record, axis=1)
         if (maximum_bipartite_matching(csr_array(others)) < 0).any():
             return row, record

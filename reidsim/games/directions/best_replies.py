@@ -108,7 +108,9 @@ class DirectedLinker:
     ) -> None:
         self.lattice, self.direction, self.by_record, self.kind = lattice, direction, by_record, kind
         self.people = np.ones(len(kind), dtype=np.int64) if people is None else people
-        self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None, self.people)
+        row_sets = lattice.row_sets if isinstance(lattice, PeopleLattice) else None
+        self.rows = FittingRows(lattice, row_sets, self.people)
+        self.people_have_several = row_sets is not None and int(row_sets.rows.sum()) > row_sets.n_sets
         self._released, self.counts_release = released, by_record is released
         # The releases of all policies are evaluated under several payoff parameters, and against several adversaries.
         self._of_release = lru_cache(maxsize=8)(self._counted)
@@ -333,7 +335,7 @@ def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.flo
     return people, reidentified, unattacked
 
 
-SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"
+SOLVER, SOLVER_OF_LARGE, SOLVER_OF_PEOPLE = "one-record-at-a-time", "few-suppressed", "partition"
 # Largest product of records and (records plus strategies) that is searched: a step of one record visits all records and
 # all strategies. The search takes about a second per million.
 MOST_SEARCHED = 10_000_000
@@ -390,7 +392,9 @@ def best_release(
 
     If the adversary counts the people of the release, and attacks are forbidden or sensitive values limited, some
     records are then generalized further, so that no assignment of all rows excludes a person who fits a row. If the
-    best partition pays more, it is returned instead. Single changes may raise the payoff of the result.
+    best partition pays more, it is returned instead. If people have several rows, only the best partition is computed:
+    the rows of a person have one strategy, so that different strategies would link them. Single changes may raise the
+    payoff of the result.
 
     Parameters
     ----------
@@ -429,20 +433,27 @@ def best_release(
     constraint, size, safe = constraint or Constraint(), game.space.size, safe or present
     forms = np.ones(size, dtype=np.bool_) if forms is None else forms
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
-    searched = is_searched(int(linker.people.sum()), size)
-    solve = partial(_one_at_a_time, may_withhold=may_withhold, report=report) if searched else _few_suppressed
-    found = solve(game, linker, present, safe, constraint, limits, forms)
-    if not linker.counts_release or (limits is None and not constraint.no_attack):
-        return found
 
     def allowed(strategy: int, attacked: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return constraint.allows(game.space, strategy, attacked) & bool(forms[strategy])
 
-    choices = [replace(found, strategies=_nobody_excluded(game, linker, found.strategies, constraint, limits, forms))]
-    partition = best_partition(game, linker.lattice, linker.rows, linker.people, allowed, report)
-    if partition is not None:
-        partition = _nobody_excluded(game, linker, partition, constraint, limits, forms)
-        choices.append(replace(found, strategies=partition))
+    partition, excludes = None, linker.counts_release and (limits is not None or constraint.no_attack)
+    if excludes:
+        partition = best_partition(game, linker.lattice, linker.rows, linker.people, allowed, report)
+    if excludes and linker.people_have_several:
+        strategies = np.full(game.n_records, WITHHELD) if partition is None else partition
+        strategies, evaluated = _valid(game, strategies, constraint, limits), np.full(game.n_records, size)
+        return Choice(strategies, SOLVER_OF_PEOPLE, evaluated, exact=False)
+    searched = is_searched(int(linker.people.sum()), size)
+    solve = partial(_one_at_a_time, may_withhold=may_withhold, report=report) if searched else _few_suppressed
+    found = solve(game, linker, present, safe, constraint, limits, forms)
+    if not excludes:
+        return found
+    choices = [
+        replace(found, strategies=_nobody_excluded(game, linker, each, constraint, limits, forms))
+        for each in (found.strategies, partition)
+        if each is not None
+    ]
     return max(choices, key=lambda each: (evaluate(game, each).publisher_payoff * linker.people).sum())
 
 

@@ -47,17 +47,14 @@ class Parts(NamedTuple):
         Number of people in each part.
     strategy : ndarray of int64, shape (n_parts,)
         Strategy of each part; -1 if withheld.
-    cell : ndarray of int64, shape (n_entries,)
-        Cell of each entry; an entry is one of the distinct records of a part's person.
-    of_entry : ndarray of int, shape (n_entries,)
-        Part of each entry.
+    cell : ndarray of int64, shape (n_parts,)
+        Cell of each part.
     """
 
     row: Positions
     people: NDArray[np.int64]
     strategy: Strategies
     cell: NDArray[np.int64]
-    of_entry: Positions
 
 
 def without_exclusions(
@@ -77,7 +74,7 @@ def without_exclusions(
     lattice : GeneralizationLattice
         Lattice of the game's strategies.
     rows : FittingRows
-        Fitting rows of the game.
+        Fitting rows of the game, in which each person has one row.
     kind, people : ndarray of int64, shape (n_rows,)
         Index of each row's payoff parameters, and its number of people.
     strategies : ndarray of int64, shape (n_rows,)
@@ -93,11 +90,10 @@ def without_exclusions(
         Number of records of each row that have a strategy of their own.
     """
     n, lost = game.n_records, [0.0]
-    entries = np.diff(rows.begin)
-    parts = Parts(np.arange(n), people, strategies, rows.cell_of_entry, np.repeat(np.arange(n), entries))
+    parts = Parts(np.arange(n), people, strategies, rows.cell_of_entry)
     while True:
         most = sum(lost) if len(lost) > _FEWEST_ROUNDS else -np.inf
-        at, changed, lost_now = _cheapest_ways_out(game, lattice, rows, kind, entries > 1, parts, allowed, most)
+        at, changed, lost_now = _cheapest_ways_out(game, lattice, rows, kind, parts, allowed, most)
         if not len(at):
             return parts.strategy[:n], np.bincount(parts.row[n:], minlength=n)
         parts = _generalized(parts, at, changed)
@@ -109,18 +105,16 @@ def _cheapest_ways_out(
     lattice: GeneralizationLattice,
     rows: FittingRows,
     kind: NDArray[np.int64],
-    has_several: NDArray[np.bool_],
     parts: Parts,
     allowed: Allowed,
     most: float,
 ) -> tuple[Positions, Strategies, float]:
-    """Return entries whose parts are to be generalized, one of each component without a way out, and their strategies.
+    """Return parts that are to be generalized, one of each component without a way out, and their strategies.
 
-    The arrays have shape (n,), without repeated parts. The third result is the benefit lost. Records are suppressed
-    instead, also in components that no path enters, if this loses at most `most` more. `has_several` marks the rows of
-    people with several records.
+    The arrays have shape (n,). The third result is the benefit lost. Records are suppressed instead, also in components
+    that no path enters, if this loses at most `most` more.
     """
-    strategy, has_people = parts.strategy[parts.of_entry], parts.people[parts.of_entry] > 0
+    strategy, has_people = parts.strategy, parts.people > 0
     shared = np.flatnonzero(has_people & (strategy != WITHHELD))
     withheld = np.unique(parts.cell[has_people & (strategy == WITHHELD)])
     fits, form = rows.forms(parts.cell[shared], strategy[shared])
@@ -133,23 +127,22 @@ def _cheapest_ways_out(
     into = ~has_way_out[found.of_cell[cell]]
     # Rows with one strategy that fit the same cell are equal.
     cell, like = np.divmod(np.unique(cell[into] * lattice.size + of_form[from_form[into]]), lattice.size)
-    # Of equal records with equal strategies, the first is enough; people with several records are not compared.
-    part = parts.of_entry[shared]
-    alone = np.where(has_several[parts.row[part]], part + 1, 0)
-    shared = shared[distinct_rows([parts.cell[shared], kind[parts.row[part]], strategy[shared], alone], len(shared))[0]]
+    # Of equal records with equal strategies, the first is enough.
+    alike = [parts.cell[shared], kind[parts.row[shared]], strategy[shared]]
+    shared = shared[distinct_rows(alike, len(shared))[0]]
     begin, end = (np.searchsorted(parts.cell[shared], cell, side) for side in ("left", "right"))
     at, start = ranges(begin, end - begin)
 
     def cheapest(at: Positions, like: Strategies) -> tuple[Positions, Strategies, float]:
-        """Return the entry of each component that loses least, its strategy, and the loss of all."""
-        row, changed = parts.row[parts.of_entry[at]], lattice.join(strategy[at], like)
+        """Return the part of each component that loses least, its strategy, and the loss of all."""
+        row, changed = parts.row[at], lattice.join(strategy[at], like)
         for new, places in shared_rows(changed):
             changed[places[~allowed(new, row[places])]] = WITHHELD
         lost = benefit_of_each(game, strategy[at], row) - benefit_of_each(game, changed, row)
         # Ties do not depend on which records share a row of the game.
         order = np.lexsort((strategy[at], kind[row], parts.cell[at], changed, lost, changed == WITHHELD))
         best = order[np.unique(found.of_cell[parts.cell[at[order]]], return_index=True)[1]]
-        best = best[np.unique(parts.of_entry[at[best]], return_index=True)[1]]
+        best = best[np.argsort(at[best])]
         # Sorted, because rounding depends on the order.
         return at[best], changed[best], float(np.sort(lost[best]).sum())
 
@@ -162,18 +155,16 @@ def _cheapest_ways_out(
 
 
 def _generalized(parts: Parts, at: Positions, changed: Strategies) -> Parts:
-    """Return the parts after one record of the part of each entry `at` takes the strategy `changed`."""
-    part = parts.of_entry[at]
-    strategy, people, is_divided = parts.strategy.copy(), parts.people.copy(), parts.people[part] > 1
-    strategy[part[~is_divided]] = changed[~is_divided]
-    people[part[is_divided]] -= 1
-    new, n = at[is_divided], len(people)
+    """Return the parts after one record of each part `at` takes the strategy `changed`."""
+    strategy, people, is_divided = parts.strategy.copy(), parts.people.copy(), parts.people[at] > 1
+    strategy[at[~is_divided]] = changed[~is_divided]
+    new = at[is_divided]
+    people[new] -= 1
     return Parts(
-        np.append(parts.row, parts.row[part[is_divided]]),
+        np.append(parts.row, parts.row[new]),
         np.append(people, np.ones_like(new)),
         np.append(strategy, changed[is_divided]),
         np.append(parts.cell, parts.cell[new]),
-        np.append(parts.of_entry, np.arange(n, n + len(new))),
     )
 
 

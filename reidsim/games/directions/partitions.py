@@ -8,6 +8,7 @@ best division of each region follows from those of the regions in it (dynamic pr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +18,8 @@ from reidsim.games.record_game import WITHHELD, RecordGame
 from reidsim.linkage.partition import FittingRows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
-# Limit on records times strategies, for each of which a payoff is computed; ten million take a second.
+# Limit on records times strategies, for each of which a payoff is computed; ten million take a second. Beyond it,
+# levels are left out.
 MOST_DIVIDED = 30_000_000
 # Smallest relative gain by dividing a region; smaller ones may be rounding errors.
 _LEAST_GAIN = 1e-9
@@ -50,14 +52,14 @@ def best_partition(
     Returns
     -------
     ndarray of int64, shape (n_records,), or None
-        Strategy of each record. None if no partition is allowed, or if records times strategies exceed 30 million.
+        Strategy of each record. None if no partition is allowed.
     """
-    if game.n_records * lattice.size > MOST_DIVIDED:
-        return None
-    members: list[NDArray[np.int32]] = []
-    divisions: list[NDArray[np.int32]] = []
-    values: list[Floats] = []
-    for node in range(lattice.size):
+    kept = _kept_levels(lattice, game.n_records)
+    members: dict[int, NDArray[np.int32]] = {}
+    divisions: dict[int, NDArray[np.int32]] = {}
+    values: dict[int, Floats] = {}
+    nodes = np.sort(lattice.number(np.stack(np.meshgrid(*kept, indexing="ij"), axis=-1)), axis=None).tolist()
+    for node in nodes:
         report()
         region, outcome = rows.regions(node), game.outcome(node)
         n = int(region.max(initial=-1)) + 1
@@ -67,19 +69,31 @@ def best_partition(
         within = np.bincount(region, ~allowed(node, outcome.response.invited), n) == 0
         value = np.where(within, np.bincount(region, outcome.publisher_payoff * people, n), -np.inf)
         division = np.full(n, WITHHELD, dtype=np.int32)
-        for below in lattice.predecessors(node):
+        for level, levels, stride in zip(lattice.levels(node), kept, lattice.strides, strict=True):
+            if level == levels[0]:
+                continue
+            below = node - (level - levels[levels.index(level) - 1]) * stride
             divided = np.bincount(region[members[below]], values[below], n)
             better = divided - _LEAST_GAIN * np.abs(divided) > value
             value, division = np.where(better, divided, value), np.where(better, below, division)
-        members.append(member)
-        values.append(value)
-        divisions.append(division)
-    if np.isneginf(values[-1]).any():
+        members[node], values[node], divisions[node] = member, value, division
+    if np.isneginf(values[nodes[-1]]).any():
         return None
     strategies = np.full(game.n_records, lattice.size - 1)
-    for node in range(lattice.size - 1, 0, -1):
+    for node in reversed(nodes):
         at = np.flatnonzero(strategies == node)
         if len(at):
             division = divisions[node][rows.regions(node)[at]]
             strategies[at] = np.where(division == WITHHELD, node, division)
     return strategies
+
+
+def _kept_levels(lattice: GeneralizationLattice, n_records: int) -> list[list[int]]:
+    """Return the levels of each attribute that a partition uses: all, or fewer if the limit requires it.
+
+    The highest level of an attribute is kept. The middle level of the attribute with most levels is left out first.
+    """
+    kept = [list(range(n)) for n in lattice.shape]
+    while n_records * math.prod(map(len, kept)) > MOST_DIVIDED and (most := max(kept, key=len))[1:]:
+        del most[(len(most) - 1) // 2]
+    return kept
