@@ -96,6 +96,29 @@ class FittingRows:
         graph = scipy.sparse.csr_array(edges, shape=(n + n_classes, n + n_classes))
         return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:n])
 
+    def in_large_classes(self, node: int, needed: NDArray[np.int64], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which records can have a node so that each of their rows equals rows of enough people.
+
+        Records with a row in too small a class are left out, until no class is too small.
+
+        Parameters
+        ----------
+        node : int
+        needed : ndarray of int64, shape (n_records,)
+            Number of people with a row in each class of a record.
+        among : ndarray of bool, shape (n_records,)
+            Records that have the node.
+        """
+        of_entry = self._classes_at(node)[self.cell_of_entry]
+        # Rows of a person that are equal at the node count once.
+        once = distinct_rows([self._record_of_entry, of_entry], len(of_entry))[0]
+        while True:
+            people = np.where(among[self._record_of_entry[once]], self._people[once], 0.0)
+            remaining = among & (self.least(np.bincount(of_entry[once], people)[of_entry]) >= needed)
+            if np.array_equal(remaining, among):
+                return remaining
+            among = remaining
+
     def forms(
         self, cells: NDArray[np.integer], strategies: Strategies
     ) -> tuple[scipy.sparse.csr_array, NDArray[np.intp]]:

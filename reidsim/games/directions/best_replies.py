@@ -50,7 +50,7 @@ from reidsim.games.directions.effects import (
     total_harm,
 )
 from reidsim.games.directions.exclusions import benefit_of_each, without_exclusions
-from reidsim.games.directions.partitions import best_partition
+from reidsim.games.directions.partitions import best_partition, release_of_equal_rows
 from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import (
     WITHHELD,
@@ -335,7 +335,7 @@ def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.flo
     return people, reidentified, unattacked
 
 
-SOLVER, SOLVER_OF_LARGE, SOLVER_OF_PEOPLE = "one-record-at-a-time", "few-suppressed", "partition"
+SOLVER, SOLVER_OF_LARGE, SOLVER_OF_PEOPLE = "one-record-at-a-time", "few-suppressed", "equal-rows"
 # Largest product of records and (records plus strategies) that is searched: a step of one record visits all records and
 # all strategies. The search takes about a second per million.
 MOST_SEARCHED = 10_000_000
@@ -392,9 +392,9 @@ def best_release(
 
     If the adversary counts the people of the release, and attacks are forbidden or sensitive values limited, some
     records are then generalized further, so that no assignment of all rows excludes a person who fits a row. If the
-    best partition pays more, it is returned instead. If people have several rows, only the best partition is computed:
-    the rows of a person have one strategy, so that different strategies would link them. Single changes may raise the
-    payoff of the result.
+    best partition pays more, it is returned instead. If people have several rows, whose common strategy links them,
+    rows are protected by equal rows alone: see `release_of_equal_rows` and, with limits, `best_partition`. Single
+    changes may raise the payoff of the result.
 
     Parameters
     ----------
@@ -437,21 +437,27 @@ def best_release(
     def allowed(strategy: int, attacked: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return constraint.allows(game.space, strategy, attacked) & bool(forms[strategy])
 
-    partition, excludes = None, linker.counts_release and (limits is not None or constraint.no_attack)
-    if excludes:
-        partition = best_partition(game, linker.lattice, linker.rows, linker.people, allowed, report)
+    excludes, lattice = linker.counts_release and (limits is not None or constraint.no_attack), linker.lattice
     if excludes and linker.people_have_several:
-        strategies = np.full(game.n_records, WITHHELD) if partition is None else partition
-        strategies, evaluated = _valid(game, strategies, constraint, limits), np.full(game.n_records, size)
-        return Choice(strategies, SOLVER_OF_PEOPLE, evaluated, exact=False)
+        found: Strategies | None
+        if limits is None:
+            kind, needed = needed_rows(game, linker)
+            found = release_of_equal_rows(game, lattice, linker.rows, linker.people, needed[kind], allowed, report)
+        else:
+            # Limits are checked in the equivalence classes of all records, which a partition does not divide.
+            found = best_partition(game, lattice, linker.rows, linker.people, allowed, report)
+        strategies = np.full(game.n_records, WITHHELD) if found is None else found
+        strategies = _valid(game, strategies, constraint, limits)
+        return Choice(strategies, SOLVER_OF_PEOPLE, np.full(game.n_records, size), exact=False)
     searched = is_searched(int(linker.people.sum()), size)
     solve = partial(_one_at_a_time, may_withhold=may_withhold, report=report) if searched else _few_suppressed
-    found = solve(game, linker, present, safe, constraint, limits, forms)
+    choice = solve(game, linker, present, safe, constraint, limits, forms)
     if not excludes:
-        return found
+        return choice
+    partition = best_partition(game, lattice, linker.rows, linker.people, allowed, report)
     choices = [
-        replace(found, strategies=_nobody_excluded(game, linker, each, constraint, limits, forms))
-        for each in (found.strategies, partition)
+        replace(choice, strategies=_nobody_excluded(game, linker, each, constraint, limits, forms))
+        for each in (choice.strategies, partition)
         if each is not None
     ]
     return max(choices, key=lambda each: (evaluate(game, each).publisher_payoff * linker.people).sum())

@@ -1,8 +1,8 @@
-"""The best partition: a release in which no row fits a person of another region.
+"""Releases in which each row is protected by equal rows.
 
-A region of a node of the lattice is a set of records that equal rows at the node connect. All its records take
-the node's strategy, or the region is divided into regions of a node one step below, and so on. No row of a region then
-fits a person outside it, so that each record has the payoff of a release with one strategy for the whole table. The
+In the best partition, no row fits a person of another region. A region of a node of the lattice is a set of records
+that equal rows at the node connect. All its records take the node's strategy, or the region is divided into regions of
+a node one step below, and so on. So each record has the payoff of a release with one strategy for the whole table. The
 best division of each region follows from those of the regions in it (dynamic programming over the lattice).
 """
 
@@ -18,6 +18,8 @@ from reidsim.games.record_game import WITHHELD, RecordGame
 from reidsim.linkage.partition import FittingRows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
+Allowed = Callable[[int, NDArray[np.bool_]], NDArray[np.bool_]]
+
 # Limit on records times strategies, for each of which a payoff is computed; ten million take a second. Beyond it,
 # levels are left out.
 MOST_DIVIDED = 30_000_000
@@ -30,7 +32,7 @@ def best_partition(
     lattice: GeneralizationLattice,
     rows: FittingRows,
     people: NDArray[np.int64],
-    allowed: Callable[[int, NDArray[np.bool_]], NDArray[np.bool_]],
+    allowed: Allowed,
     report: Callable[[], object],
 ) -> Strategies | None:
     """Return the partition of the records into regions that has the highest total payoff.
@@ -85,6 +87,41 @@ def best_partition(
         if len(at):
             division = divisions[node][rows.regions(node)[at]]
             strategies[at] = np.where(division == WITHHELD, node, division)
+    return strategies
+
+
+def release_of_equal_rows(
+    game: RecordGame,
+    lattice: GeneralizationLattice,
+    rows: FittingRows,
+    people: NDArray[np.int64],
+    needed: NDArray[np.int64],
+    allowed: Allowed,
+    report: Callable[[], object],
+) -> Strategies:
+    """Return a release in which each row equals rows of enough people.
+
+    Strategies are tried in the order of the benefit that all records have under them. All records that can have a
+    strategy together take it. This is not the best such release: trying first the strategy with the highest benefit of
+    the records that can have it, or dividing regions, loses more.
+
+    Parameters
+    ----------
+    game, lattice, rows, people, allowed, report
+        See `best_partition`.
+    needed : ndarray of int64, shape (n_records,)
+        For each record, number of people who must have an equal row.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,)
+        Strategy of each record; -1 if withheld.
+    """
+    strategies, nobody = np.full(game.n_records, WITHHELD), np.zeros(game.n_records, dtype=np.bool_)
+    benefit = [float(people @ game.benefit_of(node)) for node in range(lattice.size)]
+    for node in sorted(range(lattice.size), key=lambda node: -benefit[node]):
+        report()
+        strategies[rows.in_large_classes(node, needed, (strategies == WITHHELD) & allowed(node, nobody))] = node
     return strategies
 
 
