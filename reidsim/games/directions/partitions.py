@@ -118,7 +118,7 @@ def release_of_equal_rows(
         Strategy of each record; -1 if withheld.
     """
     strategies, nobody = np.full(game.n_records, WITHHELD), np.zeros(game.n_records, dtype=np.bool_)
-    benefit = [float(people @ game.benefit_of(node)) for node in range(lattice.size)]
+    benefit = [(people * game.benefit_of(node)).sum() for node in range(lattice.size)]
     for node in sorted(range(lattice.size), key=lambda node: -benefit[node]):
         report()
         strategies[rows.in_large_classes(node, needed, (strategies == WITHHELD) & allowed(node, nobody))] = node
