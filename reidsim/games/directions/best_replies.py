@@ -393,8 +393,8 @@ def best_release(
     If the adversary counts the people of the release, and attacks are forbidden or sensitive values limited, some
     records are then generalized further, so that no assignment of all rows excludes a person who fits a row. If the
     best partition pays more, it is returned instead. If people have several rows, whose common strategy links them,
-    rows are protected by equal rows alone: see `release_of_equal_rows` and, with limits, `best_partition`. Single
-    changes may raise the payoff of the result.
+    rows are protected by equal rows alone, see `release_of_equal_rows`. Single changes may raise the payoff of the
+    result.
 
     Parameters
     ----------
@@ -439,14 +439,9 @@ def best_release(
 
     excludes, lattice = linker.counts_release and (limits is not None or constraint.no_attack), linker.lattice
     if excludes and linker.people_have_several:
-        found: Strategies | None
-        if limits is None:
-            kind, needed = needed_rows(game, linker)
-            found = release_of_equal_rows(game, lattice, linker.rows, linker.people, needed[kind], allowed, report)
-        else:
-            # Limits are checked in the equivalence classes of all records, which a partition does not divide.
-            found = best_partition(game, lattice, linker.rows, linker.people, allowed, report)
-        strategies = np.full(game.n_records, WITHHELD) if found is None else found
+        # Scenarios with limits have one record per person in these directions.
+        kind, needed = needed_rows(game, linker)
+        strategies = release_of_equal_rows(game, lattice, linker.rows, linker.people, needed[kind], allowed, report)
         strategies = _valid(game, strategies, constraint, limits)
         return Choice(strategies, SOLVER_OF_PEOPLE, np.full(game.n_records, size), exact=False)
     searched = is_searched(int(linker.people.sum()), size)
