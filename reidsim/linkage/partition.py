@@ -84,17 +84,9 @@ class FittingRows:
         """
         return self._sums(strategies, np.ones(len(self.cell_of_entry))).astype(np.int64)
 
-    def regions(self, node: int) -> NDArray[np.int32]:
-        """Return the region of each record at a node, numbered 0, 1, ..., shape (n_records,).
-
-        Records with equal rows at the node are in one region: those with equal values or, if people have several rows,
-        all that are connected by equal rows.
-        """
-        of_entry = self._classes_at(node)[self.cell_of_entry]
-        n, n_classes = len(self.begin) - 1, int(of_entry.max(initial=-1)) + 1
-        edges = (np.ones(len(of_entry), dtype=np.bool_), (self._record_of_entry, n + of_entry))
-        graph = scipy.sparse.csr_array(edges, shape=(n + n_classes, n + n_classes))
-        return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:n])
+    def classes(self, node: int) -> NDArray[np.int32]:
+        """Return the equivalence class of each entry at a node, from 0, shape (n_entries,)."""
+        return self._classes_at(node)[self.cell_of_entry]
 
     def in_large_classes(self, node: int, needed: NDArray[np.int64], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which records can have a node so that each of their rows equals rows of enough people.
@@ -109,7 +101,7 @@ class FittingRows:
         among : ndarray of bool, shape (n_records,)
             Records that have the node.
         """
-        of_entry = self._classes_at(node)[self.cell_of_entry]
+        of_entry = self.classes(node)
         # Rows of a person that are equal at the node count once.
         once = distinct_rows([self._record_of_entry, of_entry], len(of_entry))[0]
         while True:

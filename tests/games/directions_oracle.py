@@ -222,33 +222,33 @@ class PlainLimited(PlainRelease):
 
 
 class PlainDivisions:
-    """Divisions of the records of a release into regions, without tables of values."""
+    """Divisions of the records of a release, without tables of values."""
 
     def __init__(self, plain, *, no_attack):
         self.plain, self.no_attack = plain, no_attack
         self.best = cache(self._best)
 
-    def parts(self, region, form):
-        """Return the parts of a region that are connected by equal rows in a form."""
+    def parts(self, some, form):
+        """Return the parts of some records that are connected by equal rows in a form."""
         parts = []
-        for i in region:
+        for i in some:
             near = [part for part in parts if any(self.plain.touches(i, j, form) for j in part)]
             parts = [part for part in parts if part not in near] + [tuple(sorted(sum(near, (i,))))]
         return parts
 
-    def highest(self, region=None, form=None):
-        """Return the highest total payoff of a region whose parts in a form are divided; of the release by default."""
-        region = tuple(range(len(self.plain.records))) if region is None else region
+    def highest(self, some=None, form=None):
+        """Return the highest total payoff of some records whose parts in a form are divided, by default of all."""
+        some = tuple(range(len(self.plain.records))) if some is None else some
         form = len(self.plain.forms) - 1 if form is None else form
-        return sum(self.best(part, form) for part in self.parts(region, form))
+        return sum(self.best(part, form) for part in self.parts(some, form))
 
-    def _best(self, region, form):
+    def _best(self, some, form):
         levels, uniform = self.plain.forms[form], [form] * len(self.plain.records)
         found = [-inf]
-        if not (self.no_attack and any(self.plain.attacked(i, uniform) for i in region)):
+        if not (self.no_attack and any(self.plain.attacked(i, uniform) for i in some)):
             payoffs = self.plain.payoffs(uniform)
-            found = [sum(payoffs[i] for i in region)]
+            found = [sum(payoffs[i] for i in some)]
         for at in [at for at, level in enumerate(levels) if level > 0]:
             below = self.plain.forms.index((*levels[:at], levels[at] - 1, *levels[at + 1 :]))
-            found.append(self.highest(region, below))
+            found.append(self.highest(some, below))
         return max(found)

@@ -323,15 +323,14 @@ def excluded(plain, strategies):
     return None
 
 
-@pytest.mark.parametrize("people_have_several", [False, True])
 @pytest.mark.parametrize("seeds", cases([range(at, at + 20) for at in range(0, 200, 20)], [range(20)]), ids=str)
-def test_the_best_partition_is_the_best_division_of_every_region(seeds, people_have_several, monkeypatch):
-    """Regions are divided one by one, without tables of values."""
+def test_the_best_partition_is_the_best_division_of_every_class(seeds, monkeypatch):
+    """Classes are divided one by one, without tables of values."""
     number = fewer = 0
     for seed in seeds:
-        plain = random_release(seed, people_have_several=people_have_several)
-        plain = replace(plain, people=plain.records) if not people_have_several else plain
-        game, linker = game_of_people(plain) if people_have_several else directed(plain)
+        plain = random_release(seed)
+        plain = replace(plain, people=plain.records)
+        game, linker = directed(plain)
         n, no_attack = len(plain.records), seed % 4 > 0
         constraint = Constraint(no_attack=no_attack)
         allowed = partial(constraint.allows, game.space)
@@ -342,7 +341,7 @@ def test_the_best_partition_is_the_best_division_of_every_region(seeds, people_h
             strategies = found.tolist()
             assert sum(plain.payoffs(strategies)) == pytest.approx(highest, rel=1e-8)
             assert not (no_attack and any(plain.attacked(i, strategies) for i in range(n)))
-            # Nobody fits a row of another region.
+            # Nobody fits a row of another class.
             pairs = product(range(n), range(n))
             assert all(strategies[i] == strategies[j] for i, j in pairs if plain.touches(i, j, strategies[i]))
             number += len(set(strategies)) > 1

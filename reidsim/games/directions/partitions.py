@@ -1,9 +1,9 @@
 """Releases in which each row is protected by equal rows.
 
-In the best partition, no row fits a person of another region. A region of a node of the lattice is a set of records
-that equal rows at the node connect. All its records take the node's strategy, or the region is divided into regions of
-a node one step below, and so on. So each record has the payoff of a release with one strategy for the whole table. The
-best division of each region follows from those of the regions in it (dynamic programming over the lattice).
+In the best partition, no row fits a person of another part. All records of an equivalence class at a node of the
+lattice take the node's strategy, or the class is divided into its classes at a node one step below, and so on. So each
+record has the payoff of a release with one strategy for the whole table. The best division of each class follows from
+those of the classes in it (dynamic programming over the lattice).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Allowed = Callable[[int, NDArray[np.bool_]], NDArray[np.bool_]]
 # Limit on records times strategies, for each of which a payoff is computed; ten million take a second. Beyond it,
 # levels are left out.
 MOST_DIVIDED = 30_000_000
-# Smallest relative gain by dividing a region; smaller ones may be rounding errors.
+# Smallest relative gain by dividing a class; smaller ones may be rounding errors.
 _LEAST_GAIN = 1e-9
 
 
@@ -35,7 +35,7 @@ def best_partition(
     allowed: Allowed,
     report: Callable[[], object],
 ) -> Strategies | None:
-    """Return the partition of the records into regions that has the highest total payoff.
+    """Return the partition of the records that has the highest total payoff.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def best_partition(
     lattice : GeneralizationLattice
         Lattice of the game's strategies.
     rows : FittingRows
-        Fitting rows of the game.
+        Fitting rows of the game, in which each person has one row.
     people : ndarray of int64, shape (n_records,)
         Number of people with each record.
     allowed : callable
@@ -63,19 +63,19 @@ def best_partition(
     nodes = np.sort(lattice.number(np.stack(np.meshgrid(*kept, indexing="ij"), axis=-1)), axis=None).tolist()
     for node in nodes:
         report()
-        region, outcome = rows.regions(node), game.outcome(node)
-        n = int(region.max(initial=-1)) + 1
-        # One record of each region.
-        member = np.empty(n, dtype=np.int32)
-        member[region] = np.arange(len(region))
-        within = np.bincount(region, ~allowed(node, outcome.response.invited), n) == 0
-        value = np.where(within, np.bincount(region, outcome.publisher_payoff * people, n), -np.inf)
+        of_record, outcome = rows.classes(node), game.outcome(node)
+        n = int(of_record.max(initial=-1)) + 1
+        # One record of each class; classes without records have no value.
+        member = np.zeros(n, dtype=np.int32)
+        member[of_record] = np.arange(len(of_record))
+        within = np.bincount(of_record, ~allowed(node, outcome.response.invited), n) == 0
+        value = np.where(within, np.bincount(of_record, outcome.publisher_payoff * people, n), -np.inf)
         division = np.full(n, WITHHELD, dtype=np.int32)
         for level, levels, stride in zip(lattice.levels(node), kept, lattice.strides, strict=True):
             if level == levels[0]:
                 continue
             below = node - (level - levels[levels.index(level) - 1]) * stride
-            divided = np.bincount(region[members[below]], values[below], n)
+            divided = np.bincount(of_record[members[below]], values[below], n)
             better = divided - _LEAST_GAIN * np.abs(divided) > value
             value, division = np.where(better, divided, value), np.where(better, below, division)
         members[node], values[node], divisions[node] = member, value, division
@@ -85,7 +85,7 @@ def best_partition(
     for node in reversed(nodes):
         at = np.flatnonzero(strategies == node)
         if len(at):
-            division = divisions[node][rows.regions(node)[at]]
+            division = divisions[node][rows.classes(node)[at]]
             strategies[at] = np.where(division == WITHHELD, node, division)
     return strategies
 
@@ -103,7 +103,7 @@ def release_of_equal_rows(
 
     Strategies are tried in the order of the benefit that all records have under them. All records that can have a
     strategy together take it. This is not the best such release: trying first the strategy with the highest benefit of
-    the records that can have it, or dividing regions, loses more.
+    the records that can have it, or dividing classes, loses more.
 
     Parameters
     ----------
