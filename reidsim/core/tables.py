@@ -881,7 +881,8 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     """
     values = pd.to_numeric(frame[column], errors="coerce")
     wrong = ~(values >= 0) | (values == float("inf"))
-    refuse_rows(wrong, "not a number of 0 or more", source=source, column=column, found=frame[column])
+    found, expected = frame[column], "a number such as 72.43, with a decimal point"
+    refuse_rows(wrong, "not a number of 0 or more", source=source, column=column, found=found, expected=expected)
     return values
 
 
