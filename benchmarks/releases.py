@@ -37,7 +37,7 @@ def hierarchies() -> tuple[Hierarchy, ...]:
     made = []
     for name, size in SIZES.items():
         attribute = Attribute(name, tuple(map(str, range(size))))
-        levels = [[str(value // width) for value in range(size)] for width in WIDTHS[name]]
+        levels = [[f"{value // width} of {width}" for value in range(size)] for width in WIDTHS[name]]
         made.append(Hierarchy.from_labels(attribute, [*levels, ["*"] * size]))
     return tuple(made)
 
@@ -100,7 +100,8 @@ def intersected(world: World) -> tuple[NDArray[np.float64], float]:
     start = time.perf_counter()
     memory, sizes = Memory(setting), np.full(len(world.cell), np.inf)
     for taking_part, forms in zip(world.schedule, world.forms, strict=True):
-        now = memory.setting(taking_part, np.where(taking_part, forms, WITHHELD))
+        memory.setting(taking_part, np.where(taking_part, forms, WITHHELD))
+        now = memory.add(forms, taking_part)
         assert now is not None
         assert now.known is not None
         assert now.known.planned is not None
@@ -111,7 +112,6 @@ def intersected(world: World) -> tuple[NDArray[np.float64], float]:
         for strategy, rows in shared_rows(seen):
             of_rows[rows] = equipment.linker.link(strategy, rows).group_sizes
         sizes = of_rows[now.cell_of_subject]
-        memory.add(forms, taking_part)
     return sizes, time.perf_counter() - start
 
 
@@ -124,7 +124,8 @@ def plain_sizes(world: World, records: list[int]) -> list[float]:
         released = [world.lattice.levels(int(world.forms[wave, record])) for wave in was_in]
         candidates: Sequence[int] = range(len(world.people))
         if world.prosecutor:
-            candidates = np.flatnonzero(world.schedule[was_in].all(axis=0)).tolist()
+            # All participants are released: the candidates took part in the same waves.
+            candidates = np.flatnonzero((world.schedule == world.schedule[:, [record]]).all(axis=0)).tolist()
         own, count = world.people[record].tolist(), 0
         for person in candidates:
             values = world.people[person].tolist()

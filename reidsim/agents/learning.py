@@ -464,7 +464,8 @@ class Memory:
     """Earlier releases of each data subject, and the participants of their rounds.
 
     If group sizes count participants only, the candidates of a record are the subjects who took part in every round in
-    which the record was released. Only distinct sets of participants matter, so rounds are stored as such sets.
+    which the record was released, and whose own record was released in no other round. Rounds with the same
+    participants and the same released records count as one round.
 
     Parameters
     ----------
@@ -490,11 +491,13 @@ class Memory:
             )
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
-        # Distinct sets of participants; the number of each combination of such sets; the combination of each subject.
-        self._participants: list[Bools] = []
-        self._sets: dict[frozenset[int], int] = {frozenset(): 0}
+        # Participants of each round; the distinct sets of rounds in which records were released; each record's set.
+        self._participants: Bools = np.zeros((0, world.n_subjects), dtype=np.bool_)
+        self._sets: Bools = np.zeros((1, 0), dtype=np.bool_)
         self._released_in: Ints = np.zeros(world.n_subjects, dtype=np.int64)
-        self._last: tuple[list[bytes], Setting] | None = None
+        # Profiles by the numbers of candidates of the cells; the latest setting, with a subject of each row.
+        self._among: dict[bytes, tuple[AdversaryProfile, ...]] = {}
+        self._last: tuple[list[bytes], Rows, Setting] | None = None
 
     def setting(self, taking_part: Bools, planned: Strategies | None = None) -> Setting | None:
         """Return the setting of a round, with one row per distinct record and memory.
@@ -525,11 +528,13 @@ class Memory:
             return None
         world, gone = self._world, (self.form != WITHHELD) & ~taking_part
         forms = np.zeros_like(self.form) if planned is None else np.where(taking_part, planned, WITHHELD)
-        key = [each.tobytes() for each in (self.form, taking_part, self._released_in, forms)]
+        key = [each.tobytes() for each in (self.form, taking_part, self._sets, self._released_in, forms)]
         if self._last is not None and self._last[0] == key:
-            return self._last[1]
+            return self._last[2]
         columns = [world.cell_of_subject, self.form - WITHHELD, gone, self._released_in, forms - WITHHELD]
         first, row = distinct_rows(columns, len(gone))
+        # Without an earlier release, only some subjects of a row may take part; one of these represents the row.
+        first[row[taking_part]] = np.flatnonzero(taking_part)
         people = np.bincount(row, minlength=len(first))
         participants = np.bincount(row[taking_part], minlength=len(first))
         alone = world
@@ -552,16 +557,11 @@ class Memory:
             space, solve = world.split(known.cells, participants if taking_part.any() else people)
             amounts = {name: getattr(world, name)[known.cells] for name in ("benefit", "loss", "believed_loss")}
             setting = replace(world, space=space, solve=solve, cell_of_subject=row, **amounts)
-        earlier = self._released_in[first]
-        now = np.where(participants > 0, self._with_round(taking_part)[earlier], earlier)
-        # A record without an earlier release has no earlier candidates; its current ones are used.
-        earlier = np.where(known.past == WITHHELD, now, earlier)
-        profiles, which, unreleased = self._profiles(now, earlier)
-        remembering = [_remembering(versions, known, which, unreleased) for versions in zip(*profiles, strict=True)]
-        self._last = key, replace(setting, profiles=tuple(remembering), among=None, known=known)
-        return self._last[1]
+        setting = self._with_candidates(replace(setting, among=None, known=known), first, taking_part)
+        self._last = key, first, setting
+        return setting
 
-    def add(self, strategies: Strategies, taking_part: Bools) -> None:
+    def add(self, strategies: Strategies, taking_part: Bools) -> Setting | None:
         """Add the releases of a round to the memory.
 
         Parameters
@@ -570,60 +570,61 @@ class Memory:
             Strategy of each subject's record; -1 if it is withheld.
         taking_part : ndarray of bool, shape (n_subjects,)
             Whether each subject takes part in the round.
-        """
-        now, earlier = np.where(taking_part, strategies, WITHHELD), self._released_in
-        self._released_in = np.where(now == WITHHELD, earlier, self._with_round(taking_part)[earlier])
-        self.form = known_of(now, self.form, self._meet)
-
-    def _with_round(self, taking_part: Bools) -> Ints:
-        """Return, for each set of rounds, the number of the set with this round added.
-
-        `taking_part` (n_subjects,) marks the round's participants. The result has shape (n_sets,) and is 0 for sets
-        that no subject uses. Rounds with equal participants count as one round. If group sizes do not depend on
-        participation, there is a single set, and the result is [0].
-        """
-        if self._world.profiles_among is None:
-            return np.zeros(1, dtype=np.int64)
-        known = (number for number, each in enumerate(self._participants) if np.array_equal(each, taking_part))
-        if (added := next(known, len(self._participants))) == len(self._participants):
-            self._participants.append(taking_part.copy())
-        sets, following = list(self._sets), np.zeros(len(self._sets), dtype=np.int64)
-        for number in np.flatnonzero(np.bincount(self._released_in)).tolist():
-            # A set that already holds these participants keeps its number.
-            following[number] = self._sets.setdefault(sets[number] | {added}, len(self._sets))
-        return following
-
-    def _profiles(self, now: Ints, before: Ints) -> tuple[list[tuple[AdversaryProfile, ...]], Rows, Rows]:
-        """Return the adversary profiles for each set of candidates, and each row's set.
-
-        The candidates of a set are the subjects who took part in all of its rounds. If group sizes do not depend on
-        participation, there is one set of profiles, for all rows.
-
-        Parameters
-        ----------
-        now, before : ndarray of int64, shape (n_rows,)
-            Number of the row's set of candidates if its record is released in this round, and if it is not.
 
         Returns
         -------
-        profiles : list of tuple of AdversaryProfile
-            Profiles of all types, one tuple per set of candidates in use.
-        which, unreleased : ndarray of int, shape (n_rows,)
-            Position in `profiles` for `now` and for `before`.
+        Setting or None
+            The latest setting of `setting`, in which subjects whose record was released in the round are no longer
+            candidates of records that were not; None without a setting.
         """
-        world, nothing = self._world, np.zeros(len(now), dtype=np.intp)
-        if world.profiles_among is None:
-            return [world.profiles], nothing, nothing
-        used, position = np.unique(np.concatenate([now, before]), return_inverse=True)
-        rounds, profiles = list(self._sets), []
-        for number in used.tolist():
-            candidates = np.ones(world.n_subjects, dtype=np.bool_)
-            for each in rounds[number]:
-                candidates &= self._participants[each]
-            counts = np.bincount(world.cell_of_subject[candidates], minlength=world.n_cells)
-            profiles.append(world.profiles_among(counts))
-        which, unreleased = np.split(position.ravel(), 2)
-        return profiles, which, unreleased
+        now = np.where(taking_part, strategies, WITHHELD)
+        self.form, released = known_of(now, self.form, self._meet), now != WITHHELD
+        if self._world.profiles_among is not None:
+            equal = (self._participants == taking_part).all(axis=1)
+            if not (self._sets[:, equal][self._released_in] == released[:, None]).all(axis=0).any():
+                used, self._released_in = np.unique(2 * self._released_in + released, return_inverse=True)
+                self._sets = np.column_stack([self._sets[used // 2], used % 2 == 1])
+                self._participants = np.vstack([self._participants, taking_part])
+        return None if self._last is None else self._with_candidates(self._last[2], self._last[1])
+
+    def _with_candidates(self, setting: Setting, first: Rows, taking_part: Bools | None = None) -> Setting:
+        """Return a setting in which each adversary links each row with its candidates.
+
+        If group sizes do not depend on participation, there is one set of candidates, for all rows.
+
+        Parameters
+        ----------
+        setting : Setting
+            Setting with `known`, and with any profiles.
+        first : ndarray of int, shape (n_rows,)
+            A subject of each row.
+        taking_part : ndarray of bool, shape (n_subjects,), optional
+            Participants of the current round, if its releases have not been added yet.
+        """
+        world, known = self._world, setting.known
+        assert known is not None  # noqa: S101 # see `setting`
+        profiles, which = [world.profiles], np.zeros((2, len(first)), dtype=np.intp)
+        if world.profiles_among is not None:
+            current = np.zeros(world.n_subjects, dtype=np.bool_) if taking_part is None else taking_part
+            earlier = 2 * self._released_in[first]
+            now = earlier + current[first]
+            # A record without an earlier release has no earlier candidates; its current ones are used.
+            rows = np.concatenate([now, np.where(known.past == WITHHELD, now, earlier)])
+            used, number = np.unique(rows, return_inverse=True)
+            before, self._among, among = self._among, {}, list[bytes]()
+            for key in used.tolist():
+                rounds = self._sets[key // 2]
+                # Records released in no other round, of people who took part in all these rounds.
+                outside: Bools = (self._sets & ~rounds).any(axis=1)
+                candidates = self._participants[rounds].all(axis=0) & ~outside[self._released_in]
+                candidates &= current | (key % 2 == 0)
+                counts = np.bincount(world.cell_of_subject[candidates], minlength=world.n_cells)
+                among.append(counts.tobytes())
+                self._among[among[-1]] = before.get(among[-1]) or world.profiles_among(counts)
+            profiles, order = list(self._among.values()), list(self._among)
+            which = np.array([order.index(each) for each in among])[number].reshape(2, -1)
+        remembering = [_remembering(versions, known, *which) for versions in zip(*profiles, strict=True)]
+        return replace(setting, profiles=tuple(remembering))
 
 
 def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows) -> AdversaryProfile:

@@ -314,7 +314,8 @@ class ReidentificationModel(mesa.Model):
                 self.participants = self._count_participants()
         self.publisher.publish()
         if self._memory is not None:
-            self._memory.add(self.publisher.strategies[self.setting.cell_of_subject], self.participates)
+            released = self.publisher.strategies[self.setting.cell_of_subject]
+            self._play_in(self._memory.add(released, self.participates) or self.setting)
 
     def attack(self) -> None:
         """Run the attack phase: adversaries plan, buy resources and attack.

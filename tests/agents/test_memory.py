@@ -153,9 +153,9 @@ def test_full_domain_releases_are_remembered(risk, ward):
     codes = lattice.codes[study.row_of_subject]
     people = np.repeat(study.population.cells, study.population.counts, axis=0)
     rng, n = np.random.default_rng(3), study.n_subjects
-    # For each person, the rounds in which the record was released and the consistent value sets.
-    memory, boxes, presence = Memory(world), [[] for _ in range(n)], []
-    for _ in range(3):
+    # For each person, the consistent value sets by round of release.
+    memory, boxes, presence = Memory(world), [{} for _ in range(n)], []
+    for number in range(3):
         taking_part = rng.random(n) < 0.7
         presence.append(taking_part)
         setting = memory.setting(taking_part)
@@ -171,7 +171,7 @@ def test_full_domain_releases_are_remembered(risk, ward):
             assert sum(total) == pytest.approx(max(map(sum, found)), abs=1e-7)
         memory.add(forms, taking_part)
         for subject in np.flatnonzero(taking_part & (forms != WITHHELD)).tolist():
-            boxes[subject].append((taking_part, shown(lattice, codes[subject], lattice.levels(int(forms[subject])))))
+            boxes[subject][number] = shown(lattice, codes[subject], lattice.levels(int(forms[subject])))
 
 
 def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=False):
@@ -188,10 +188,12 @@ def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=Fal
             return 0.0
         everybody = codes if prosecutor else people
         among = np.ones(len(everybody), dtype=np.bool_)
-        for participants, box in out:
+        for number, box in out.items():
             among &= np.all([np.isin(everybody[:, f], list(values)) for f, values in enumerate(box)], axis=0)
             if prosecutor:
-                among &= participants
+                among &= presence[number]
+        if prosecutor:
+            among &= [box.keys() <= out.keys() for box in boxes]
         share = 1 / max(among.sum(), 1)
         return share if 120 * share > 25 * (1 + 1e-12) else 0.0
 
@@ -201,7 +203,7 @@ def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=Fal
         if strategy == WITHHELD:
             amounts.append(withheld)
             continue
-        out = [*boxes[subject], (now, shown(lattice, codes[subject], lattice.levels(strategy)))]
+        out = boxes[subject] | {len(presence) - 1: shown(lattice, codes[subject], lattice.levels(strategy))}
         paid = 100 * utilities[strategy][subject] - 300 * risk_of(out)
         amounts.append(max(paid, withheld) if best else paid)
     return amounts

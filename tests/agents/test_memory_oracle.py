@@ -91,8 +91,8 @@ class Plain:
         self.people, self.policy, self.prosecutor = [*self.records, *others], policy, risk == "prosecutor"
         self.loss, self.gain = amounts["loss"], amounts["gain"]
         self.cost, self.believed_cost = amounts["cost"], amounts["believed_cost"]
-        # Each person's releases: the round's participants, and the consistent values.
-        self.releases = [[] for _ in self.records]
+        # Participants by round; the consistent values of each person's releases by round.
+        self.rounds, self.releases = [], [{} for _ in self.records]
         self.held = [None for _ in self.records]
         self.before = {}
 
@@ -103,35 +103,37 @@ class Plain:
         lost = sum(math.log(len(values)) for values in self.values(person, node))
         return 1 - lost / (math.log(len(AGES)) + math.log(len(SEXES)))
 
-    def risk(self, releases, cost):
-        """Return the re-identification probability and the adversary's expected payoff.
+    def risk(self, releases, of_all, cost):
+        """Return the re-identification probability of a record and the adversary's expected payoff.
 
-        Both are 0 without an attack.
+        Both are 0 without an attack. `releases` are the record's, `of_all` the releases of each person's record.
         """
         if not releases:
             return 0.0, 0.0
         among = self.people if not self.prosecutor else [
             record for person, record in enumerate(self.records)
-            if all(person in participants for participants, _ in releases)
+            if all(person in self.rounds[number] for number in releases)
+            and all(number in releases for number in of_all[person])
         ]  # fmt: skip
         fitting = [
             one for one in among
-            if all(value in values for _, released in releases for value, values in zip(one, released, strict=True))
+            if all(value in values for shown in releases.values() for value, values in zip(one, shown, strict=True))
         ]  # fmt: skip
         success = 1 / max(len(fitting), 1)
         attacked = self.gain * success > cost * (1 + TIE)
         return (success, self.gain * success - cost) if attacked else (0.0, 0.0)
 
-    def choose(self, person, participants):
+    def choose(self, person):
         """Return the levels at which a record is released; None if it is withheld."""
         if self.policy == "no-protection":
             return (0, 0)
         if self.policy == "hold-first" and self.held[person] is not None:
             return self.held[person]
         alone = self.policy in ("independent", "hold-first")
-        past, best, chosen = [] if alone else self.releases[person], -math.inf, None
+        of_all, best, chosen = [{}] * len(self.records) if alone else self.releases, -math.inf, None
         for node in NODES:
-            risk, _ = self.risk([*past, (participants, self.values(person, node))], self.believed_cost)
+            releases = of_all[person] | {len(self.rounds) - 1: self.values(person, node)}
+            risk, _ = self.risk(releases, of_all, self.believed_cost)
             payoff = BENEFIT * self.utility(person, node) - self.loss * risk
             if self.policy == "no-attack" and risk > 0:
                 continue
@@ -141,17 +143,18 @@ class Plain:
 
     def play(self, participants):
         """Play one round and return the means over all people of the file."""
-        chosen = {person: self.choose(person, participants) for person in participants}
+        self.rounds.append(participants)
+        chosen = {person: self.choose(person) for person in participants}
         utility = dict.fromkeys(range(len(self.records)), 0.0)
         for person, node in chosen.items():
             if node is not None:
                 self.held[person] = self.held[person] or node
-                self.releases[person].append((participants, self.values(person, node)))
+                self.releases[person][len(self.rounds) - 1] = self.values(person, node)
                 utility[person] = self.utility(person, node)
         known = chosen.keys() & self.before.keys()
         changed = sum(chosen[person] != self.before[person] for person in known)
         self.before = chosen
-        replies = [self.risk(releases, self.cost) for releases in self.releases]
+        replies = [self.risk(releases, self.releases, self.cost) for releases in self.releases]
         risk, n = [one for one, _ in replies], len(self.records)
         return {
             "publisher_payoff": sum(BENEFIT * utility[person] - self.loss * risk[person] for person in range(n)) / n,

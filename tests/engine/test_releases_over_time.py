@@ -6,6 +6,8 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
+from reidsim.reports.page.sources import open_results
+from reidsim.reports.shared.file import share_run
 
 SCENARIO = """
 title = "Four releases"
@@ -145,3 +147,22 @@ def test_a_record_that_leaves_before_it_enters(clinic):
     frame.assign(early=DATES[0]).to_csv(clinic.parent / "clinic.csv", index=False)
     with pytest.raises(InputError, match=r"row \d+, column 'early': a record leaves before its release"):
         reidsim.run(clinic, overrides={"releases.leaves": "early"})
+
+
+def test_a_person_with_another_linked_record_is_no_candidate(tmp_path):
+    """Five equal records: three stay, one leaves, one enters. The adversary links the releases of a record."""
+    pd.DataFrame(
+        {"age": 30, "sex": "F", "from": [1, 1, 1, 1, 2], "until": ["", "", "", 2, ""]}
+    ).to_csv(tmp_path / "clinic.csv", index=False)  # fmt: skip
+    (tmp_path / "clinic.toml").write_text(SCENARIO.replace('sensitive = "diagnosis"\n', ""))
+    changes = {"publisher.policies": ["no-attack", "independent"], "economics.cost": 25}
+    result = reidsim.run(tmp_path / "clinic.toml", overrides=changes)
+    success = result.records.pivot(index="record", columns="policy", values="success_probability")
+    np.testing.assert_allclose(success["independent"], [1 / 3, 1 / 3, 1 / 3, 1, 1])
+    # The newcomer is withheld. Nothing protects the earlier release of the person who left.
+    np.testing.assert_allclose(success["no-attack"], [1 / 3, 1 / 3, 1 / 3, 1, 0])
+    run = open_results(result.save(tmp_path / "run"))
+    share_run(run, tmp_path / "shared.csv", policy="no-attack", max_risk=0.34)
+    assert len(pd.read_csv(tmp_path / "shared.csv")) == 3
+    with pytest.raises(InputError, match=r"the risk of a record is 1; expected at most 0\.34"):
+        share_run(run, tmp_path / "other.csv", policy="independent", max_risk=0.34)
