@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, compress
 from math import prod
 
 import numpy as np
@@ -37,6 +38,7 @@ from reidsim.releases.lattice import Rows, Strategies
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Texts = NDArray[np.object_]
 
 # Upper limit of the probability that an attack is noticed. At 1, a type that makes one more attack than was noticed
 # would be impossible.
@@ -491,8 +493,10 @@ class Memory:
             )
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
-        # Participants of each round; the distinct sets of rounds in which records were released; each record's set.
+        # Participants of each round, and its equal rounds; the distinct sets of rounds in which records were released;
+        # each record's set.
         self._participants: Bools = np.zeros((0, world.n_subjects), dtype=np.bool_)
+        self._rounds: list[list[int]] = []
         self._sets: Bools = np.zeros((1, 0), dtype=np.bool_)
         self._released_in: Ints = np.zeros(world.n_subjects, dtype=np.int64)
         # Profiles by the numbers of candidates of the cells; the latest setting, with a subject of each row.
@@ -580,12 +584,33 @@ class Memory:
         now = np.where(taking_part, strategies, WITHHELD)
         self.form, released = known_of(now, self.form, self._meet), now != WITHHELD
         if self._world.profiles_among is not None:
-            equal = (self._participants == taking_part).all(axis=1)
-            if not (self._sets[:, equal][self._released_in] == released[:, None]).all(axis=0).any():
+            number = sum(map(len, self._rounds))
+            equal = np.flatnonzero((self._participants == taking_part).all(axis=1))
+            equal = equal[(self._sets[:, equal][self._released_in] == released[:, None]).all(axis=0)]
+            if len(equal):
+                self._rounds[equal[0]].append(number)
+            else:
+                self._rounds.append([number])
                 used, self._released_in = np.unique(2 * self._released_in + released, return_inverse=True)
                 self._sets = np.column_stack([self._sets[used // 2], used % 2 == 1])
                 self._participants = np.vstack([self._participants, taking_part])
         return None if self._last is None else self._with_candidates(self._last[2], self._last[1])
+
+    def history(self) -> tuple[Texts, Texts] | None:
+        """Return the rounds in which each subject took part, and those in which its record was released, as text.
+
+        None if group sizes do not depend on participation.
+        """
+        if self._world.profiles_among is None:
+            return None
+        names = self._world.waves or tuple(str(number + 1) for number in range(self._world.rounds))
+        first, took_part = distinct_rows([*self._participants.astype(np.int64)], self._world.n_subjects)
+
+        def worded(sets: Bools) -> Texts:
+            numbers = [sorted(chain.from_iterable(compress(self._rounds, each))) for each in sets]
+            return np.array([", ".join(names[number] for number in each) for each in numbers], dtype=np.object_)
+
+        return worded(self._participants[:, first].T)[took_part], worded(self._sets)[self._released_in]
 
     def _with_candidates(self, setting: Setting, first: Rows, taking_part: Bools | None = None) -> Setting:
         """Return a setting in which each adversary links each row with its candidates.

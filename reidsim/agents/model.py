@@ -35,7 +35,7 @@ from reidsim.agents.attack import (
     weighted_quantiles,
 )
 from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
-from reidsim.agents.learning import AccuracyBelief, Memory, updated_presences, updated_weights
+from reidsim.agents.learning import AccuracyBelief, Memory, Texts, updated_presences, updated_weights
 from reidsim.agents.profile import AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.agents.subjects import Agents, Subject
 from reidsim.core.errors import InputError
@@ -316,6 +316,11 @@ class ReidentificationModel(mesa.Model):
         if self._memory is not None:
             released = self.publisher.strategies[self.setting.cell_of_subject]
             self._play_in(self._memory.add(released, self.participates) or self.setting)
+
+    @property
+    def history(self) -> tuple[Texts, Texts] | None:
+        """Rounds of participation and of release of each subject; see `Memory.history`. None without a memory."""
+        return None if self._memory is None else self._memory.history()
 
     def attack(self) -> None:
         """Run the attack phase: adversaries plan, buy resources and attack.

@@ -61,6 +61,7 @@ from reidsim.scenarios.kind import (
     kind_of,
 )
 from reidsim.scenarios.scenario import Scenario, Study
+from reidsim.scenarios.schema import HISTORY_COLUMNS
 
 # Measures of `broken_guarantees`.
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
@@ -93,6 +94,8 @@ class PlayedPolicy(NamedTuple):
         Resources that each adversary bought in any round, by name of the adversary.
     row_of_subject : ndarray of int, shape (n_subjects,), optional
         Row of each subject in `last`, if the rows differ from the study's rows.
+    history : tuple of ndarray, optional
+        Rounds in which each subject took part, and in which its record was released; see `Memory.history`.
     """
 
     policy: str
@@ -104,6 +107,7 @@ class PlayedPolicy(NamedTuple):
     shared: NDArray[np.int64]
     bought: dict[str, Holdings]
     row_of_subject: NDArray[np.intp] | None = None
+    history: tuple[NDArray[np.object_], NDArray[np.object_]] | None = None
 
     @property
     def is_attacked(self) -> bool:
@@ -162,6 +166,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
         np.concatenate(model.shared),
         {each.name: each.holds - each.profile.holds for each in model.adversaries},
         None if rows is setting.cell_of_subject else rows,
+        model.history,
     )
     model.release()
     return played
@@ -249,7 +254,7 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
     ended = played[: len(policies)]
     study, last = _last_rounds(study, ended)
     records = kind.records(study, 0, equilibria_of(last))
-    if agents.participation is not None or setting.schedule is not None:
+    if agents.participation is not None or setting.schedule is not None or ended[0].history is not None:
         records = with_participation(records.frame() if isinstance(records, RecordTable) else records, ended)
     # Warnings concern decisions of the policy: a row in which no subject took part in the last round does not count as
     # withheld, so its strategy of -1 is replaced by 0.
@@ -353,19 +358,24 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AnalysisTables:
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
-    """Return the records of the last round with a column ``participates``.
+    """Return the records of the last round with a column ``participates``, and with their history if it is known.
 
-    It holds whether the subject of a record took part in the last round, and follows ``generalization_intensity``.
-    `played` are the policies in the order of `records`, in which each policy has all records.
+    They hold whether the subject of a record took part in the last round, and `PlayedPolicy.history`; they follow
+    ``generalization_intensity``. `played` are the policies in the order of `records`, in which each policy has all
+    records.
     """
-    takes_part = np.concatenate([each.participants for each in played])
-    if len(takes_part) < len(records):
+    columns: dict[str, Sequence[NDArray[Any]]] = {"participates": [each.participants for each in played]}
+    histories = [each.history for each in played if each.history is not None]
+    if len(histories) == len(played):
+        columns |= zip(HISTORY_COLUMNS, zip(*histories, strict=True), strict=True)
+    if len(played) * len(played[0].participants) < len(records):
         # Subjects are people with several records here; column PERSON holds the number of the subject.
         person = records[PERSON].to_numpy().reshape(len(played), -1)
-        takes_part = np.concatenate([each.participants[of] for each, of in zip(played, person, strict=True)])
-    records = records.copy()
-    records.insert(list(records.columns).index("generalization_intensity") + 1, "participates", takes_part)
-    return records
+        columns = {name: [of[each] for of, each in zip(columns[name], person, strict=True)] for name in columns}
+    records, place = records.copy(), list(records.columns).index("generalization_intensity") + 1
+    for number, (name, found) in enumerate(columns.items()):
+        records.insert(place + number, name, np.concatenate(found))
+    return records.astype(dict.fromkeys(HISTORY_COLUMNS[: len(columns) - 1], "category"))
 
 
 def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:

@@ -859,6 +859,8 @@ OUTCOME_COLUMNS = (
 )
 # Columns of records.parquet and of the table of a record's strategies, in addition to the attributes.
 RECORD_COLUMNS = ("record", "policy", "strategy", *OUTCOME_COLUMNS)
+# Columns of records.parquet after rounds: the rounds in which the person took part, and the record was released.
+HISTORY_COLUMNS = ("took_part_in", "released_in")
 
 
 class KeptSection(Section):

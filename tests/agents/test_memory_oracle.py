@@ -14,6 +14,8 @@ from tiers import examples
 import reidsim
 from reidsim.agents.model import ReidentificationModel
 from reidsim.kinds.tables.build import build_study, setting_of
+from reidsim.reports.page.sources import open_results
+from reidsim.reports.shared.file import share_run
 from reidsim.scenarios.scenario import Scenario
 
 AGES, SEXES = range(20, 24), ("F", "M")
@@ -70,13 +72,13 @@ def worlds(draw):
     return records, others, waves, amounts, draw(st.sampled_from(["prosecutor", "journalist"]))
 
 
-def written(folder, world, extra=""):
+def written(folder, world, extra="", last=math.inf):
     records, others, waves, amounts, risk = world
     with (folder / "records.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["age", "sex", "enters", "leaves"])
         for (age, sex), (enters, stay) in zip(records, waves, strict=True):
-            rows.writerow([age, sex, enters, enters + stay])
+            rows.writerow([age, sex, enters, enters + stay if enters + stay <= last else ""])
     pd.DataFrame([*records, *others], columns=["age", "sex"]).to_csv(folder / "people.csv", index=False)
     path = folder / "world.toml"
     path.write_text(SCENARIO.format(policies=list(POLICIES), risk=risk, **amounts) + extra)
@@ -103,23 +105,33 @@ class Plain:
         lost = sum(math.log(len(values)) for values in self.values(person, node))
         return 1 - lost / (math.log(len(AGES)) + math.log(len(SEXES)))
 
-    def risk(self, releases, of_all, cost):
-        """Return the re-identification probability of a record and the adversary's expected payoff.
+    def is_linked(self, person, releases, of_all):
+        """Return whether a person took part in all rounds of a record, and has a release in no other round."""
+        took_part = all(person in self.rounds[number] for number in releases)
+        return took_part and all(number in releases for number in of_all[person])
 
-        Both are 0 without an attack. `releases` are the record's, `of_all` the releases of each person's record.
+    def success(self, releases, of_all):
+        """Return the success probability of an attack on a record.
+
+        `releases` are the record's, `of_all` the releases of each person's record.
         """
-        if not releases:
-            return 0.0, 0.0
         among = self.people if not self.prosecutor else [
-            record for person, record in enumerate(self.records)
-            if all(person in self.rounds[number] for number in releases)
-            and all(number in releases for number in of_all[person])
+            record for person, record in enumerate(self.records) if self.is_linked(person, releases, of_all)
         ]  # fmt: skip
         fitting = [
             one for one in among
             if all(value in values for shown in releases.values() for value, values in zip(one, shown, strict=True))
         ]  # fmt: skip
-        success = 1 / max(len(fitting), 1)
+        return 1 / max(len(fitting), 1)
+
+    def risk(self, releases, of_all, cost):
+        """Return the re-identification probability of a record and the adversary's expected payoff.
+
+        Both are 0 without an attack. For the parameters see `success`.
+        """
+        if not releases:
+            return 0.0, 0.0
+        success = self.success(releases, of_all)
         attacked = self.gain * success > cost * (1 + TIE)
         return (success, self.gain * success - cost) if attacked else (0.0, 0.0)
 
@@ -214,3 +226,52 @@ def test_rounds_agree_with_a_program_written_from_the_documentation(tmp_path_fac
             model.step()
             require_same(model.measures, plain.play(participants))
         model.release()
+
+
+def file_risk(plain, last):
+    """Return the highest risk of a row and of a person in the file of a round, over all assignments of rows."""
+    of_all, present = plain.releases, plain.rounds[last]
+    rows = [person for person in present if last in of_all[person]]
+    fits = {
+        row: [
+            person
+            for person in present
+            if plain.is_linked(person, of_all[row], of_all)
+            and all(value in shown for value, shown in zip(plain.records[person], of_all[row][last], strict=True))
+        ]
+        for row in rows
+    }
+    people = {row: set() for row in rows}
+    for chosen in product(*fits.values()):
+        if len(set(chosen)) == len(chosen):
+            for row, person in zip(rows, chosen, strict=True):
+                people[row].add(person)
+    of_person = [sum(person in people[row] for row in rows) for person in rows]
+    highest = max((plain.success(of_all[row], of_all) for row in rows), default=0.0)
+    return max((highest, *(1 / len(people[row]) for row in rows))), max((1 / n for n in of_person), default=0.0)
+
+
+# In the file of the second wave, two people fit the rows with a suppressed age. Their earlier releases differ.
+NEWCOMERS = ([(20, "F"), (20, "F"), (22, "F")] * 2, OTHERS, [(0, 4)] * 3 + [(1, 4)] * 3, SMALL, "prosecutor")
+
+
+@pytest.mark.deep
+@examples(100, fast=4)
+@example(NEWCOMERS)
+@given(worlds())
+def test_share_counts_all_assignments_of_linked_rows(tmp_path_factory, world):
+    folder, world = tmp_path_factory.mktemp("share"), (*world[:4], "prosecutor")
+    last = max(enters for enters, _ in world[2])
+    path = written(folder, world, '[releases]\nenters = "enters"\nleaves = "leaves"\n', last)
+    run = open_results(reidsim.run(path).save(folder / "run"))
+    spans = [(enters, enters + stay) for enters, stay in world[2]]
+    times = sorted({time for span in spans for time in span if time <= last})
+    for policy in POLICIES:
+        plain = Plain(world, policy)
+        for time in times:
+            plain.play([p for p, (first, end) in enumerate(spans) if first <= time < end])
+        if not any(len(times) - 1 in releases for releases in plain.releases):
+            continue
+        sidecar, _ = share_run(run, folder / f"{policy}.csv", policy=policy, accept_risk=True)
+        found = sidecar["risk"]["record"], sidecar["risk"]["person"]
+        assert found == pytest.approx(file_risk(plain, len(times) - 1), rel=1e-9), policy

@@ -166,3 +166,15 @@ def test_a_person_with_another_linked_record_is_no_candidate(tmp_path):
     assert len(pd.read_csv(tmp_path / "shared.csv")) == 3
     with pytest.raises(InputError, match=r"the risk of a record is 1; expected at most 0\.34"):
         share_run(run, tmp_path / "other.csv", policy="independent", max_risk=0.34)
+
+
+def test_the_limit_of_a_wave_counts_rows_linked_with_earlier_waves(tmp_path):
+    """The file has two rows without age that fit both people of age 40, but one of these is new."""
+    pd.DataFrame({"age": [30, 30, 40] * 2, "sex": "F", "from": [1, 1, 1, 2, 2, 2], "until": ""}).to_csv(
+        tmp_path / "clinic.csv", index=False
+    )
+    (tmp_path / "clinic.toml").write_text(SCENARIO.replace('sensitive = "diagnosis"\n', "").replace("[5, 20]", "[20]"))
+    changes = {"publisher.policies": ["no-attack"], "economics.cost": 30}
+    run = open_results(reidsim.run(tmp_path / "clinic.toml", overrides=changes).save(tmp_path / "run"))
+    with pytest.raises(InputError, match=r"if all rows are assigned to people at once is 1; expected at most 0\.5"):
+        share_run(run, tmp_path / "shared.csv", max_risk=0.5)

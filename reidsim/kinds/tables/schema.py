@@ -45,6 +45,7 @@ from reidsim.scenarios.registry import (
 )
 from reidsim.scenarios.resources import DrawnResourceSection, ListBeliefsSection, Together, check_together
 from reidsim.scenarios.schema import (
+    HISTORY_COLUMNS,
     RECORD_COLUMNS,
     Count,
     Delimiter,
@@ -194,7 +195,7 @@ PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
 
 
 # Reserved column names: result tables have these columns in addition to the quasi-identifiers.
-_TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
+_TAKEN = (*RECORD_COLUMNS, *HISTORY_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
 

@@ -42,8 +42,11 @@ RISK_OF_FILE = (
     "highest probability, over the records and the people of the file, that an adversary identifies the person of a "
     "record or finds a record of a person, counted in the written file; the adversary knows who is in the file, all "
     "quasi-identifiers, and every kept column that is not declared unknown to outsiders, and excludes people to whom a "
-    "row cannot belong because each row belongs to another record"
+    "row cannot belong because each row belongs to another record; after rounds or waves, the adversary knows who took "
+    "part in each, and in which of them each record was released"
 )
+# Column of an audit with the rounds of a record; no file has a column of this name.
+LINKED = "\0linked"
 RISK_OF_GAME = (
     "highest probability, over the shared records, that an attack on the record identifies its person, as the game "
     "computes it for an adversary who does not know who is in the file, or not all quasi-identifiers; kept columns are "
@@ -305,28 +308,50 @@ def audited_release(shared: SharedRecords) -> Release:
     return Release(shared, _file_risk(shared, audited), audit, audited.people_of_row)
 
 
-def _audit_of(shared: SharedRecords, known: Sequence[str] = ()) -> ReleaseAudit:
+def _audit_of(shared: SharedRecords, known: Sequence[str] | None = None) -> ReleaseAudit:
     """Audit released records.
 
     Parameters
     ----------
     shared : SharedRecords
         Records of the file, with their true values.
-    known : sequence of str
-        Kept columns that the adversary knows in addition to the quasi-identifiers.
+    known : sequence of str, optional
+        Kept columns that the adversary knows in addition to the quasi-identifiers. The adversary then also links the
+        rows with earlier releases.
     """
     source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
     released, truth = shared.table.loc[real, list(quasi)].rename(columns=quasi), source.truth
-    for number, name in enumerate(known):
+    linked = None if known is None else shared.forms.history
+    for number, name in enumerate(known or ()):
         # Kept values are released unchanged. Codes in their place cannot be read as intervals or sets.
         (codes, values), (found, texts) = coded(source.frame[name]), coded(shared.table.loc[real, name])
         labels, column = pd.Index([f"v{code}" for code in range(len(values))]), f"kept {number}"
         released[column] = pd.Categorical.from_codes(values.get_indexer(texts)[found], labels)
         truth = truth.assign(**{column: pd.Categorical.from_codes(codes, labels)})
-    people = TrueRecords(truth, source.persons, source.hierarchies, source.represented) if known else source.people
+    if linked is not None:
+        own, candidates = _histories(linked)
+        released, truth = released.assign(**{LINKED: candidates[shared.own[real]]}), truth.assign(**{LINKED: own})
+    changed = truth is not source.truth
+    people = TrueRecords(truth, source.persons, source.hierarchies, source.represented) if changed else source.people
     # An adversary does not know which rows are counterfeit.
     assigns = source.columns.counts_release and shared.sensitive is None
     return people.audit(released, shared.own[real], shared.times[real], shared.present, assigns=assigns)
+
+
+def _histories(history: pd.DataFrame) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Return the history of each record, and the set of histories of the people to whom the record can belong.
+
+    Both are text in the notation of cells. These people took part in every round in which the record was released, and
+    their own record was released in no other round. `history` is as in `ChosenForms`.
+    """
+    code, distinct = pd.factorize(pd.MultiIndex.from_frame(history))
+    rounds = [[{*text.split(", ")} - {""} for text in texts] for texts in distinct]
+    names = [f"v{number}" for number in range(len(rounds))]
+    sets = [
+        ", ".join(name for name, (took_part, other) in zip(names, rounds, strict=True) if other <= own <= took_part)
+        for _, own in rounds
+    ]
+    return np.array(names, dtype=np.object_)[code], np.array([f"{{{each}}}" for each in sets], dtype=np.object_)[code]
 
 
 def _file_risk(shared: SharedRecords, audit: ReleaseAudit) -> FileRisk:
@@ -353,7 +378,7 @@ def _file_risk(shared: SharedRecords, audit: ReleaseAudit) -> FileRisk:
     if not shared.source.columns.counts_release:
         return FileRisk(shared.forms.highest_risk, shared.forms.highest_risk, RISK_OF_GAME)
     known = [name for name in shared.kept_columns if name not in shared.declared]
-    if known:
+    if known or shared.forms.history is not None:
         audit = _audit_of(shared, known)
     promised = shared.forms.highest_risk if shared.source.columns.identifies else 0.0
     excludes = bool((audit.possible_people_of_row < audit.people_of_row).any())

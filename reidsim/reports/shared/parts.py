@@ -31,6 +31,7 @@ from reidsim.core.tables import (
     require_columns,
     table_batches,
 )
+from reidsim.scenarios.schema import HISTORY_COLUMNS
 
 # Returns the column names of a table of records, and some of its columns in batches: see `Kind.read_batches`.
 Read = Callable[[Path, Collection[str], int | None], tuple[list[str], Iterator[pa.RecordBatch]]]
@@ -88,7 +89,7 @@ class PolicyRows:
             names = parquet.read_schema(self.outcomes).names
         require_columns(names, ("record", "policy", *DECIDED, *self.attributes), self.outcomes)
         chosen = ["record"] * self.numbers + [*DECIDED, *self.attributes]
-        return chosen + [name for name in ("participates",) if name in names]
+        return chosen + [name for name in ("participates", *HISTORY_COLUMNS) if name in names]
 
     def counted(self, over_files: OverFiles) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64]]:
         """Return the distinct rows of the records.

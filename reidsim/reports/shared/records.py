@@ -32,7 +32,7 @@ from reidsim.reports.shared.parts import DECIDED, UNORDERED, PolicyRows, require
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns, key_columns, refuse_keys
 from reidsim.scenarios.registry import scenario_kind
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import HISTORY_COLUMNS, ScenarioHead
 
 Codes = NDArray[np.integer[Any]]
 
@@ -441,6 +441,9 @@ class ChosenForms:
         Strategy of each record as in results, such as levels ``"0,3,1"``, as a categorical of texts.
     participates : ndarray of bool, shape (n_records,)
         Whether each record's person takes part in the release; records of others are not released.
+    history : DataFrame, optional
+        Rounds in which each record's person took part, and in which the record was released, as text; only if
+        adversaries remember.
     """
 
     labels: pd.DataFrame
@@ -448,6 +451,7 @@ class ChosenForms:
     success: NDArray[np.float64]
     strategies: pd.Series[Any]
     participates: NDArray[np.bool_]
+    history: pd.DataFrame | None = None
 
     @property
     def highest_risk(self) -> float:
@@ -699,7 +703,8 @@ def forms_of(table: pd.DataFrame, kind: Kind, scenario: ScenarioHead, attributes
     shared = kind.is_shared(table) & participates
     success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
     strategies = table["strategy"].astype("category")
-    return ChosenForms(pd.DataFrame(labels, index=table.index), shared, success, strategies, participates)
+    history = table[[*HISTORY_COLUMNS]] if {*HISTORY_COLUMNS} <= {*table} else None
+    return ChosenForms(pd.DataFrame(labels, index=table.index), shared, success, strategies, participates, history)
 
 
 def source_records(run: StoredRun) -> SourceRecords:
