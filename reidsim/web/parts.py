@@ -177,6 +177,7 @@ class Panel:
         self._session = session
         self._done = done
         self._task = use_task(self._run, dependencies=None)
+        self._page, self._n_shown = solara.use_memo(object, []), len(session.changed_by)
 
     def _run(self) -> None:
         # A task whose thread has not begun is dropped for the next one, which then makes the changes of both. The task
@@ -193,12 +194,29 @@ class Panel:
 
     def act(self, key: str, change: Callable[[], object]) -> None:
         """Make a change in the background, after earlier ones; an error is shown beside the control with this key."""
+
+        def made() -> None:
+            change()
+            self._session.changed_by.append(self._page)
+
         place = (self._step, key)
         if self._session.problems.pop(place, ""):
             # Without this, a control that is refused twice with one error would not be shown anew, with its old value.
             self._done()
-        self._session.changes.append((place, change))
+        self._session.changes.append((place, made))
         self._task()
+
+    def require_shown(self) -> None:
+        """Check that the page shows the session, apart from its own latest changes.
+
+        Raises
+        ------
+        InputError
+            If another page has changed the session since.
+        """
+        if any(page is not self._page for page in self._session.changed_by[self._n_shown :]):
+            expected = "a look at the settings, which this page shows now"
+            raise InputError("the session was changed in another page", expected=expected)
 
     @property
     def pending(self) -> bool:

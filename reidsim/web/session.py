@@ -84,6 +84,8 @@ class Session:
         Activity that reads the file, with its steps done and in total.
     changes : deque
         Changes that wait, each with the place of its control; they are made one after the other, under `changing`.
+    changed_by : list
+        The page of each change that was made.
     problems : dict of (str, str) to str
         Error of the last change of a control, by its place: step and key.
     """
@@ -93,7 +95,7 @@ class Session:
         # The page follows this object, so that it is the same for every file.
         self.progress: solara.Reactive[tuple[str, float, float]] = solara.reactive(("", 0.0, 1.0))
         self.changes: deque[tuple[tuple[str, str], Callable[[], object]]] = deque()
-        self.changing = threading.Lock()
+        self.changing, self.changed_by = threading.Lock(), list[object]()
         self._begin()
         if scenario is not None:
             self._open(scenario)

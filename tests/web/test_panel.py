@@ -63,6 +63,29 @@ def test_the_policy_chosen_a_moment_ago_is_written(tmp_path, monkeypatch):
     assert written == ["no-protection"]
 
 
+def test_a_change_of_another_page_is_shown_before_files_are_written(tmp_path, monkeypatch):
+    session, written, forms = Session(tmp_path), [], {}
+    session.take(EXAMPLE)
+    monkeypatch.setattr(session, "recommended", lambda chosen: ("basic", "basic", None))
+    monkeypatch.setattr(session, "write_release", written.append)
+
+    def form(self, fields, change=None, *more, **others):
+        forms.setdefault(self._page, []).append((fields[-1]["error"], change))
+
+    monkeypatch.setattr(Panel, "form", form)
+    for _ in range(2):
+        solara.render(share.Step(session, 0, lambda: None, print), handle_error=False)
+    first, second = forms.values()
+    second[-1][1]("policy", "no-protection")
+    wait_until(lambda: session.signature)
+    first[-1][1]("write", True)
+    wait_until(lambda: "changed in another page" in first[-1][0])
+    assert written == []
+    first[-1][1]("write", True)
+    wait_until(lambda: written)
+    assert written == ["no-protection"]
+
+
 @pytest.mark.deep
 def test_a_file_changed_by_another_program_is_an_error_on_the_page(tmp_path, monkeypatch):
     session, shown = Session(tmp_path), []

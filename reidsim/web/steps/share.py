@@ -35,9 +35,13 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         # The scenario may no longer have the chosen policy.
         return next(each for each in (session.signature.get("policy"), recommended) if each in names)
 
-    def change(key: str, value: str) -> None:
+    def write() -> None:
+        panel.require_shown()
         # The policy may have been chosen a moment ago, and not yet be on the page.
-        panel.act(key, lambda: session.write_release(chosen()) if key == "write" else session.sign(key, value))
+        session.write_release(chosen())
+
+    def change(key: str, value: str) -> None:
+        panel.act(key, write if key == "write" else lambda: session.sign(key, value))
 
     fields = [
         panel.select("policy", chosen(), names),
