@@ -21,7 +21,7 @@ import solara
 
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name, read_toml, unfinished_beside
-from reidsim.core.tables import delimiter_key
+from reidsim.core.tables import delimiter_key, write_text_table
 from reidsim.core.validation import toml_text
 from reidsim.drafts.draft import UndecidedPersonError
 from reidsim.drafts.preview import FilePreview, preview
@@ -41,6 +41,7 @@ from reidsim.reports.shared.audited import summary_of
 from reidsim.reports.shared.file import Releases, releases_of, verify_shared
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, joint_uniqueness
 from reidsim.reports.writer import render
+from reidsim.scenarios.hierarchies import hierarchy_section
 from reidsim.scenarios.kind import counted_units, hold, kind_of
 from reidsim.scenarios.scenario import HeldStudy, anchored
 
@@ -353,7 +354,11 @@ class Session:
         InputError
             If `edit` refuses the change; the scenario is then unchanged.
         """
-        self._put_hierarchy(attribute, edit(self.hierarchy(attribute)))
+        section = hierarchy_section(edit(self.hierarchy(attribute)), SCENARIO, attribute)
+        # A new file: scenarios of earlier changes name earlier files. The scenario of step Share names it, too.
+        path = self.place_for(f"{plain_name(attribute)}.csv", "hierarchies")
+        write_text_table(section["file"], path, levels=True)
+        self._put_hierarchy(attribute, {**section, "file": str(path)})
 
     def read_hierarchy(self, attribute: str, path: Path) -> None:
         """Replace the hierarchy of a quasi-identifier by a file, which may lack values; see `uncovered`.
@@ -375,7 +380,7 @@ class Session:
                 self._put(before)
                 raise
 
-    def _put_hierarchy(self, attribute: str, hierarchy: object) -> None:
+    def _put_hierarchy(self, attribute: str, hierarchy: Mapping[str, Any]) -> None:
         self.change({"attributes": {**self.sections, attribute: {**self.sections[attribute], "hierarchy": hierarchy}}})
 
     def uncovered(self) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 import string
 from importlib import resources
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -125,6 +126,28 @@ def test_a_quasi_identifier_that_was_left_out_has_its_hierarchy_again(session):
             session.set_role(name, role)
         assert session.hierarchy(name).labels == labels
         assert Session(session.folder).hierarchy(name).labels == labels
+
+
+def test_edited_hierarchies_are_files_of_the_session_one_for_each_column(tmp_path):
+    path, names = tmp_path / "uploads/people.csv", ("birth year", "birth-year")
+    path.parent.mkdir()
+    pd.DataFrame({name: np.arange(80) % 40 + 1950 for name in names}).to_csv(path, index=False)
+    session = Session(tmp_path)
+    for name in names:
+        session = Session(tmp_path)
+        session.edit_hierarchy(name, lambda each, name=name: each.regroup(1, each.labels[0][:30], f"{name} early"))
+    for name in names:
+        assert session.hierarchy(name).labels[1][0] == f"{name} early"
+        assert Path(session.sections[name]["hierarchy"]["file"]).is_relative_to(tmp_path)
+
+
+@pytest.mark.deep
+def test_the_scenario_of_step_share_repeats_the_run_of_an_edited_hierarchy(session):
+    session.edit_hierarchy("age", lambda each: each.cut(2, [20, 40]))
+    session.write_release("no-attack")
+    path = session.folder / "shared/scenario.toml"
+    assert Path(read_toml(path)["attributes"]["age"]["hierarchy"]["file"]).is_relative_to(session.folder)
+    pd.testing.assert_frame_equal(reidsim.run(path).summary, session.solve().summary)
 
 
 def test_any_column_may_be_a_direct_identifier_which_is_not_kept(session):
