@@ -253,12 +253,13 @@ class Hierarchy:
         labels : collection of str
             Labels of the groups at the level below; at level 0, values.
         to : str
-            Label of the group, which may be new at its level; it is then below the groups of the first value.
+            Label of the group, which may be new at its level.
 
         Raises
         ------
         InputError
-            If there is no such level or group, or as `Hierarchy`.
+            If there is no such level or group, if a group of the next level would lose values to another one, whose
+            label would no longer describe it, or as `Hierarchy`.
 
         Examples
         --------
@@ -269,10 +270,15 @@ class Hierarchy:
         """
         where = self._level(level)
         require_among("no such group", labels, self.labels[level - 1], where=where, shown=20)
-        table, above = self.table, list(range(level + 1, self.n_levels))
-        moved, group = table[level - 1].isin(labels), table[level] == to
-        table.loc[moved, above] = table.loc[group if group.any() else moved, above].iloc[0].to_numpy()
+        table = self.table
+        moved = table[level - 1].isin(labels)
         table.loc[moved, level] = to
+        if level + 1 < self.n_levels:
+            above, problem = table.loc[table[level] == to, level + 1].unique(), f"joins groups of level {level + 1}"
+            expected = f"values of one group of level {level + 1}, whose label would be wrong otherwise"
+            hint = f"merge the groups of level {level + 1} first"
+            if len(above) > 1:
+                raise InputError(problem, where=where, found=listed(above), expected=expected, hint=hint)
         return self._from_table(table)
 
     def cut(self, level: int, points: Sequence[int]) -> Hierarchy:

@@ -126,15 +126,14 @@ def test_groups_are_counted_merged_moved_and_written(tmp_path):
     counts = hierarchy.counts({"a": 3, "b": 1, "d": 2}).set_index(["level", "group"])
     assert counts.loc[(1, "x")].tolist() == ["s", 2, 4]
     assert counts.loc[(3, "*")].tolist() == ["", 4, 6]
-    # The merged group is below the group of its first value.
-    merged = hierarchy.regroup(1, ["d", "c"], "w")
+    merged = hierarchy.regroup(1, ["c", "b"], "w")
     assert merged.table.to_numpy().tolist() == [
         ["a", "x", "s", "*"],
-        ["b", "x", "s", "*"],
+        ["b", "w", "s", "*"],
         ["c", "w", "s", "*"],
-        ["d", "w", "s", "*"],
+        ["d", "z", "t", "*"],
     ]
-    assert hierarchy.regroup(1, ["a"], "z").labels[1] == ("z", "x", "y")
+    assert hierarchy.regroup(1, ["a"], "y").labels[1] == ("y", "x", "z")
     assert hierarchy.regroup(1, ["a"], "alone").table[2].tolist() == ["s", "s", "s", "t"]
     merged.table.to_csv(tmp_path / "letters.csv", sep=";", header=False, index=False)
     rows = read_hierarchy_rows(tmp_path / "letters.csv")
@@ -149,10 +148,18 @@ def test_edited_hierarchies_stay_nested_and_keep_their_values(drawn, data):
     if level < hierarchy.n_levels:
         moved = data.draw(st.sampled_from(hierarchy.labels[level - 1]))
         to = data.draw(st.sampled_from([*hierarchy.labels[level], "new"]))
+        before, above = hierarchy.table, list(range(level + 1, hierarchy.n_levels))
+        joined = before[(before[level - 1] == moved) | (before[level] == to)]
+        if above and joined[above[0]].nunique() > 1:
+            with pytest.raises(InputError, match=f"joins groups of level {level + 1}"):
+                hierarchy.regroup(level, [moved], to)
+            return
         edited = hierarchy.regroup(level, [moved], to)
         assert edited.attribute == hierarchy.attribute
-        of_value = edited.table[level][hierarchy.table[level - 1] == moved]
+        of_value = edited.table[level][before[level - 1] == moved]
         assert set(of_value) == {to}
+        # Labels of other levels stand for the same values as before.
+        assert edited.table.drop(columns=level).equals(before.drop(columns=level))
 
 
 @pytest.mark.parametrize(
@@ -161,6 +168,8 @@ def test_edited_hierarchies_stay_nested_and_keep_their_values(drawn, data):
         (lambda each: each.regroup(0, ["a"], "x"), "no such level"),
         (lambda each: each.regroup(1, ["q"], "x"), "no such group"),
         (lambda each: each.regroup(2, ["a"], "s"), "no such group"),
+        (lambda each: each.regroup(1, ["c", "d"], "w"), "joins groups of level 2; found 's, t'"),
+        (lambda each: each.regroup(1, ["a"], "z"), "joins groups of level 2"),
         (lambda each: each.cut(1, [3, 2]), "cut points do not increase"),
         (lambda each: each.cut(1, [3]), "not a whole number"),
     ],

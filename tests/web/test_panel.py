@@ -127,13 +127,16 @@ def test_groups_of_another_level_are_not_chosen_and_names_stay_distinct(tmp_path
     choose(first)
     choose(second)
     before = session.required
-    enter("name", third)
-    wait_until(lambda: forms[-1][0][0]["value"] == third)
-    enter("merge", True)
-    wait_until(lambda: panels[-1].problem("merge"))
-    assert "the level has a group of this name" in panels[-1].problem("merge")
-    assert session.required is before
-    choose(first)
+    for taken in (third, f"{third} ", "*"):
+        enter("name", taken)
+        wait_until(lambda taken=taken: forms[-1][0][0]["value"] == taken)
+        enter("merge", True)
+        wait_until(
+            lambda taken=taken: f"stands for other values; found {taken.strip()!r}" in panels[-1].problem("merge")
+        )
+        assert session.required is before
+        choose(first)
+        choose(second)
     enter("level", "2")
     wait_until(lambda: trees[-1][0]["groups"][0]["level"] == 2)
     assert trees[-1][0]["chosen"] == []

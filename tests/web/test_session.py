@@ -119,7 +119,7 @@ def test_a_quasi_identifier_that_was_left_out_has_its_hierarchy_again(session):
     path = session.place_for("zips.csv", "hierarchies")
     path.write_text("37203;center\n37211;south\n")
     session.read_hierarchy("zip", path)
-    session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:30], "young"))
+    session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:10], "young"))
     for name in ("zip", "age"):
         labels = session.hierarchy(name).labels
         for role in (LEFT_OUT, QUASI):
@@ -135,7 +135,7 @@ def test_edited_hierarchies_are_files_of_the_session_one_for_each_column(tmp_pat
     session = Session(tmp_path)
     for name in names:
         session = Session(tmp_path)
-        session.edit_hierarchy(name, lambda each, name=name: each.regroup(1, each.labels[0][:30], f"{name} early"))
+        session.edit_hierarchy(name, lambda each, name=name: each.regroup(1, each.labels[0][:10], f"{name} early"))
     for name in names:
         assert session.hierarchy(name).labels[1][0] == f"{name} early"
         assert Path(session.sections[name]["hierarchy"]["file"]).is_relative_to(tmp_path)
@@ -221,7 +221,7 @@ def test_a_population_counts_groups_and_is_removed_again(session):
         session.set_population(None)
     session.change(game._changes(session.required, "resources.list.kind", ""))
     assert session.required.content["adversary"] == {"risk": "journalist", "direction": "both"}
-    session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:30], "young"))
+    session.edit_hierarchy("age", lambda each: each.regroup(1, each.labels[0][:10], "young"))
     session.set_population(None)
     # The edited hierarchy has all ages of the file; that of sex has other values, and is drafted again.
     assert session.hierarchy("age").labels[1][0] == "young"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import solara
 
 from reidsim.core.errors import InputError
-from reidsim.releases.hierarchy import Hierarchy, whole_numbers
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, whole_numbers
 from reidsim.web.parts import Panel, tree
 from reidsim.web.session import Session
 from reidsim.web.steps.file import show_upload
@@ -71,10 +71,10 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     merged = below.loc[below["above"].isin(groups), "group"].tolist()
 
     def merge(hierarchy: Hierarchy) -> Hierarchy:
-        name = given["name"] or " or ".join(groups)
-        if name in set(labels).difference(groups):
-            expected = "another name, or this group chosen as well"
-            raise InputError("the level has a group of this name", where="name", found=name, expected=expected)
+        name = given["name"].strip() or " or ".join(groups)
+        if name in {*labels, SUPPRESSED}.difference(groups):
+            expected = "another name, or the group of this name chosen as well"
+            raise InputError("the name stands for other values", where="name", found=name, expected=expected)
         return hierarchy.regroup(level, merged, name)
 
     edits: dict[str, Callable[[Hierarchy, Any], Hierarchy]] = {
@@ -86,7 +86,9 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
 
     def change(key: str, value: Any) -> None:
         if key in edits:
-            panel.act(key, lambda: session.edit_hierarchy(name, lambda each: edits[key](each, value)))
+            # The button of a move shows the errors of dragged values, too.
+            place = "move" if key == "drop" else key
+            panel.act(place, lambda: session.edit_hierarchy(name, lambda each: edits[key](each, value)))
         # Check boxes of the tree add a label to the chosen ones, or remove it.
         changed = sorted(set(given[key]) ^ {value}) if key in ("groups", "values") else value
         # Another level has other groups.
