@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ import solara
 
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name, read_toml, unfinished_beside
-from reidsim.core.tables import delimiter_key, write_text_table
+from reidsim.core.tables import delimiter_key, sheets_of, write_text_table
 from reidsim.core.validation import toml_text
 from reidsim.drafts.draft import UndecidedPersonError
 from reidsim.drafts.preview import FilePreview, preview
@@ -71,6 +71,8 @@ class Session:
     ----------
     source : FilePreview or None
         The user's file, as read.
+    refused : tuple of Path and sequence of str, or None
+        The latest file, with its sheets, if it could not be read.
     drafted : DraftedScenario or None
         Draft for the file; None for a scenario without such a file.
     scenario : Scenario or None
@@ -116,6 +118,7 @@ class Session:
         # The newest result, with its scenario, and whether it is of all rounds.
         self._latest: tuple[Scenario, bool, RunResult] | None = None
         self.source: FilePreview | None = None
+        self.refused: tuple[Path, Sequence[str]] | None = None
         self.drafted: DraftedScenario | None = None
         self.scenario: Scenario | None = None
         self.undecided: tuple[str, ...] = ()
@@ -172,8 +175,9 @@ class Session:
         Raises
         ------
         InputError
-            If the file cannot be read; the session is then unchanged.
+            If the file cannot be read; the session is then unchanged, except `refused`.
         """
+        self.refused = path, sheets_of(path)
         source = preview(path, progress=lambda *step: self.progress.set(step), **options)
         before = dict(vars(self))
         with TemporaryDirectory(prefix=".before-", dir=self.folder) as place:
@@ -193,9 +197,8 @@ class Session:
         self.take(Path(shutil.copyfile(_EXAMPLE, self.place_for(_EXAMPLE.name))))
 
     def read_again(self, **options: Any) -> None:
-        """Begin again with the file, read with another ``encoding`` or ``sheet``."""
-        source = present(self.source)
-        self.take(source.path, **{"encoding": source.encoding, "sheet": source.options.sheet, **options})
+        """Begin again with the latest file, read with another ``encoding`` or ``sheet``."""
+        self.take(self.refused[0] if self.refused else present(self.source).path, **options)
 
     def decide(self, **person: Any) -> None:
         """Draft the scenario of the file that was read, if it is decided by an option of `new` who a person is."""

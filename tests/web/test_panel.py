@@ -4,6 +4,7 @@ import threading
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 solara = pytest.importorskip("solara", reason="needs the extra web")
@@ -164,6 +165,30 @@ def test_the_example_is_offered_only_without_a_file(tmp_path, monkeypatch):
     solara.render(file.Step(session, 1, lambda: None, print), handle_error=False)
     assert ["example" in keys for keys in shown] == [True, False]
     assert all("remove" in keys for keys in shown)
+
+
+@pytest.mark.parametrize("name", [pytest.param("cover.xlsx", marks=pytest.mark.deep), "people.csv"])
+def test_a_file_that_could_not_be_read_is_read_with_another_sheet_or_encoding(tmp_path, monkeypatch, name):
+    session, forms, people = Session(tmp_path), [], pd.DataFrame({"age": range(20, 60), "sex": ["F", "M"] * 20})
+    path = session.place_for(name)
+    if path.suffix == ".xlsx":
+        with pd.ExcelWriter(path) as book:
+            pd.DataFrame({"note": ["as of 2024"]}).to_excel(book, sheet_name="Cover", index=False)
+            people.to_excel(book, sheet_name="People", index=False)
+    else:
+        path.write_bytes(people.to_csv(index=False).encode("utf-16-le"))
+    with pytest.raises(InputError):
+        session.take(path)
+    monkeypatch.setattr(Panel, "form", lambda self, fields, change=None: forms.append((fields, change)))
+    solara.render(file.Step(session, 0, lambda: None, print), handle_error=False)
+    ((field, change),) = [(fields[0], change) for fields, change in forms if fields[0]["key"] in ("sheet", "encoding")]
+    key, value = ("sheet", "People") if name == "cover.xlsx" else ("encoding", "utf-16")
+    assert (field["key"], field["value"]) == (key, "")
+    assert value in [each["value"] for each in field["options"]]
+    change(key, value)
+    wait_until(lambda: session.scenario)
+    assert session.refused is None
+    assert set(session.sections) == {"age", "sex"}
 
 
 def test_a_step_that_was_closed_on_another_page_gives_way_to_an_open_one(tmp_path, monkeypatch):

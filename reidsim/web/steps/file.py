@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import solara
 
-from reidsim.core.files import TABLE_ENDINGS
+from reidsim.core.files import TABLE_ENDINGS, is_delimited
 from reidsim.drafts.preview import FilePreview
 from reidsim.web.parts import Panel, said, t, upload
 from reidsim.web.session import Session
@@ -55,18 +56,33 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
     if session.undecided:
         people = {"": panel.t("choose"), **{name: name for name in session.undecided}, "-": panel.t("one_row")}
         panel.form([panel.select("person", "", people)], change, "person_title")
+    refused = None if panel.pending else session.refused
+    if refused and (fields := _ways_of_reading(panel, *refused)):
+        panel.text("refused", name=refused[0].name)
+        panel.form(fields, change)
     fields = []
     if (found := session.source) is not None and not panel.pending:
         fields.append(panel.button("go", main=True, disabled=session.scenario is None))
         _show_file(panel, found)
-        if found.is_text:
-            fields.append(panel.select("encoding", found.encoding, list(dict.fromkeys((found.encoding, *_ENCODINGS)))))
-        if len(found.sheets) > 1:
-            fields.append(panel.select("sheet", found.options.sheet or found.sheets[0], found.sheets))
+        if not refused:
+            sheet = found.options.sheet or next(iter(found.sheets), "")
+            fields += _ways_of_reading(panel, found.path, found.sheets, found.encoding, sheet)
     remove = panel.button("remove", help=panel.t("folder", folder=session.folder))
     # The example would replace the file.
     example = [] if session.source else [panel.button("example")]
     panel.form([*fields, *example, remove], change)
+
+
+def _ways_of_reading(
+    panel: Panel, path: Path, sheets: Sequence[str], encoding: str = "", sheet: str = ""
+) -> list[dict[str, Any]]:
+    """Return fields that choose the encoding of a text file, or the sheet of a workbook; "" is not chosen."""
+    fields, encodings = [], _ENCODINGS if is_delimited(path) else ()
+    for key, value, known in (("encoding", encoding, encodings), ("sheet", sheet, sheets)):
+        if len(known) > 1:
+            names = known if value in known else (value, *known)
+            fields.append(panel.select(key, value, {each: each or panel.t("choose") for each in names}))
+    return fields
 
 
 def _show_file(panel: Panel, found: FilePreview) -> None:
