@@ -12,9 +12,9 @@ solara = pytest.importorskip("solara", reason="needs the extra web")
 import reidsim.web  # noqa: E402
 from reidsim.core.errors import InputError  # noqa: E402
 from reidsim.web import page  # noqa: E402
-from reidsim.web.parts import Panel  # noqa: E402
+from reidsim.web.parts import Panel, language, said  # noqa: E402
 from reidsim.web.session import Session  # noqa: E402
-from reidsim.web.steps import file, hierarchies, share  # noqa: E402
+from reidsim.web.steps import file, game, hierarchies, share  # noqa: E402
 
 EXAMPLE = Path(reidsim.web.__file__).with_name("hospital.csv")
 
@@ -85,6 +85,30 @@ def test_a_change_of_another_page_is_shown_before_files_are_written(tmp_path, mo
     first[-1][1]("write", True)
     wait_until(lambda: written)
     assert written == ["no-protection"]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_small", "text"),
+    [
+        ("en", True, "No-attack: 40 records have no strategy that satisfies the constraint and are withheld"),
+        ("de", True, "Spiel ohne Angriff: 40 Datensätze ohne zulässige Strategie werden zurückgehalten"),
+        pytest.param("de", False, "Spiel ohne Angriff: niemand ist gefährdet, wenn", marks=pytest.mark.deep),
+    ],
+)
+def test_warnings_of_a_run_are_shown_with_its_decision(tmp_path, monkeypatch, code, is_small, text):
+    session, path, shown = Session(tmp_path), tmp_path / "people.csv", []
+    pd.DataFrame({"age": range(20, 60), "sex": ["F", "M"] * 20}).to_csv(path, index=False)
+    session.take(path if is_small else EXAMPLE)
+    monkeypatch.setattr(Panel, "pictures", lambda *_: None)
+    monkeypatch.setattr(game, "_Comparison", lambda **_: solara.Text("comparison"))
+    monkeypatch.setattr(game, "bullets", lambda lines: shown.extend(said("sentences", line)["text"] for line in lines))
+    language.set(code)
+    _, context = solara.render(game.Step(session, 0, lambda: None, print), handle_error=False)
+    try:
+        wait_until(lambda: any(each.startswith(text) for each in shown))
+    finally:
+        context.close()
+        language.set("en")
 
 
 @pytest.mark.deep

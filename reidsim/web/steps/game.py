@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from reidsim.reports.shared.file import Releases
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import counted_units
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.parts import Panel, entered_number, html, language, policy_name, text
+from reidsim.web.parts import Panel, bullets, entered_number, html, language, policy_name, text
 from reidsim.web.session import Session
 
 _FIELDS = read_toml(Path(__file__).parents[1] / "fields.toml")
@@ -181,6 +181,7 @@ def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) ->
     if result is not None:
         with solara.Div(classes=["desk-stale"] if pending or panel.pending else []):
             text(answer, "verdict")
+            bullets([_with_name(warning, result.summary.index) for warning in result.warnings])
             html(back)
             panel.text("measures", "title")
             html(measures, language.value)
@@ -193,6 +194,12 @@ def _Results(session: Session, panel: Panel, version: int, with_rounds: bool) ->
     search = partial(session.break_even, scenario) if asked.value == version else str
     found, _ = panel.computed(search, [version, asked.value], "searching")
     html(found or "")
+
+
+def _with_name(warning: str, policies: Collection[str]) -> str:
+    """Return a warning with the displayed name of the policy that it begins with, if any."""
+    policy, colon, rest = warning.partition(": ")
+    return f"{policy_name(policy)}: {rest}" if colon and policy in policies else warning
 
 
 def _rounds(result: RunResult) -> pd.DataFrame | None:
