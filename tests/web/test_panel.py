@@ -167,6 +167,33 @@ def test_groups_of_another_level_are_not_chosen_and_names_stay_distinct(tmp_path
     assert trees[-1][0]["chosen"] == []
 
 
+def test_limits_of_bands_may_have_blanks_after_the_commas(tmp_path, monkeypatch):
+    session, path, fields, changes = Session(tmp_path), tmp_path / "people.csv", {}, {}
+    pd.DataFrame({"age": range(20, 60), "sex": ["F", "M"] * 20}).to_csv(path, index=False)
+    session.take(path)
+
+    def form(self, shown, change=None, *more):
+        fields.update({each["key"]: each for each in shown})
+        changes.update({each["key"]: change for each in shown})
+
+    @solara.component
+    def Step():  # noqa: N802
+        panel = Panel("hierarchies", session, lambda: None)
+        hierarchies._Levels(session=session, name="age", panel=panel)
+
+    monkeypatch.setattr(Panel, "form", form)
+    solara.render(Step(), handle_error=False)
+    wait_until(lambda: "points" in fields)
+    for key, value in (("level", "2"), ("points", "20, 40 ,50")):
+        changes[key](key, value)
+        wait_until(lambda key=key, value=value: fields[key]["value"] == value)
+    before = session.required
+    changes["cut"]("cut", True)
+    wait_until(lambda: session.required is not before or fields["cut"]["error"])
+    assert fields["cut"]["error"] == ""
+    assert session.hierarchy("age").labels[2] == ("20-39", "40-49", "50+")
+
+
 def test_an_error_of_a_hierarchy_goes_with_its_column(tmp_path, monkeypatch):
     session, forms = Session(tmp_path), []
     session.take(EXAMPLE)

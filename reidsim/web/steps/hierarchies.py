@@ -68,6 +68,7 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
     level, groups, values = min(int(given["level"]), last - 1), given["groups"], given["values"]
     labels = found.loc[found["level"] == level, "group"].tolist()
     to, below = given.get("to", labels[0]), found[found["level"] == level - 1]
+    points = [each.strip() for each in given["points"].split(",")]
     merged = below.loc[below["above"].isin(groups), "group"].tolist()
 
     def merge(hierarchy: Hierarchy) -> Hierarchy:
@@ -81,7 +82,7 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
         "merge": lambda each, _: merge(each),
         "move": lambda each, _: each.regroup(level, values, to),
         "drop": lambda each, sent: each.regroup(level, [sent["value"]], sent["to"]),
-        "cut": lambda each, _: each.cut(level, whole_numbers(each.attribute, given["points"].split(","))),
+        "cut": lambda each, _: each.cut(level, whole_numbers(each.attribute, points)),
     }
 
     def change(key: str, value: Any) -> None:
