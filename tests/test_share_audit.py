@@ -162,16 +162,18 @@ def test_policies_are_compared_by_column_by_value_and_for_a_record(survey):
         shares = compare_values(releases, name, "no-attack")["no-attack"]
         assert shares[shares > 0].to_dict() == labels.value_counts(normalize=True).to_dict()
     for record in (0, 7):
-        one = compare_record(releases, record, *both)
+        one = compare_record(releases, record + 1, *both)
         *names, success = one.index
         assert one["before"][names].to_dict() == true.iloc[record][names].to_dict()
         assert one["no-protection"][names].to_dict() == true.iloc[record][names].to_dict()
         assert one.loc[success, "no-attack"] == f"{forms.success[record]:.4f}"
     (axes,) = draw_values(values["no-attack"], "age: no-attack").axes
     assert len(axes.patches) == min((values["no-attack"] > 0).sum(), 20)
-    for wrong in (lambda: compare_record(releases, N, "basic"), lambda: compare_values(releases, "pid", "basic")):
-        with pytest.raises(InputError, match="no such"):
-            wrong()
+    for number in (0, N + 1):
+        with pytest.raises(InputError, match=f"no such record; found {number}; expected 1 to {N}"):
+            compare_record(releases, number, "basic")
+    with pytest.raises(InputError, match="no such"):
+        compare_values(releases, "pid", "basic")
 
 
 @pytest.mark.deep

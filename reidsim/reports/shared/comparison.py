@@ -90,7 +90,7 @@ def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFr
     releases, *policies
         As in `compare_columns`.
     record : int
-        Number of the record, from 0.
+        Number of the record, from 1.
 
     Returns
     -------
@@ -106,11 +106,11 @@ def compare_record(releases: Releases, record: int, *policies: str) -> pd.DataFr
     table, success = pd.DataFrame(), [""]
     for policy, shared in _shared(releases, policies).items():
         forms, n = shared.forms, len(shared.forms.labels)
-        if not 0 <= record < n:
-            raise InputError("no such record", where="record", found=record, expected=f"0 to {n - 1}")
-        table[BEFORE] = shared.source.truth.iloc[record]
-        table[policy] = forms.labels.iloc[record] if forms.shared[record] else WITHHELD
-        success.append(f"{forms.success[record]:.4f}")
+        if not 1 <= record <= n:
+            raise InputError("no such record", where="record", found=record, expected=f"1 to {n}")
+        table[BEFORE] = shared.source.truth.iloc[record - 1]
+        table[policy] = forms.labels.iloc[record - 1] if forms.shared[record - 1] else WITHHELD
+        success.append(f"{forms.success[record - 1]:.4f}")
     table.loc[SUCCESS] = success[: table.shape[1]]
     return table
 

@@ -220,7 +220,7 @@ def _Comparison(panel: Panel, releases: Releases) -> None:  # noqa: N802
         row = entered_number(str(record))
         if not isinstance(row, int):
             raise InputError("not the number of a record", found=record, expected="a whole number")
-        by_record = compare_record(releases, row - 1, first, second)
+        by_record = compare_record(releases, row, first, second)
         by_record = by_record.rename(index={SUCCESS: panel.t("success")}).reset_index(names="column")
         return {"by_column": by_column.assign(policy=by_column["policy"].map(names)), "by_record": by_record}
 
