@@ -256,6 +256,17 @@ def test_own_amounts_after_those_of_a_paper_have_no_source(session):
     assert change("economics.loss", "600") == "a contract"
 
 
+def test_k_of_0_is_refused_and_an_empty_field_removes_k(session):
+    session.change(game._changes(session.required, "publisher.k", "3"))
+    before = session.required
+    with pytest.raises(InputError, match=r"publisher\.k: .*found 0"):
+        session.change(game._changes(before, "publisher.k", "0"))
+    assert session.required is before
+    session.change(game._changes(before, "publisher.k", ""))
+    assert "k" not in session.required.content["publisher"]
+    assert "k-anonymity" not in session.required.content["publisher"]["policies"]
+
+
 NUMBERS = {"900": 900, " 2.5 ": 2.5, ".5": 0.5, "1e3": 1000.0, "0.125": 0.125, "": None}
 
 

@@ -72,7 +72,7 @@ def _changes(scenario: Scenario, key: str, value: Any) -> dict[str, object]:
         return {**changes, "source": _PRESETS.loc[value, "source"]}
     if key == "publisher.k":
         policies = [name for name in scenario.content["publisher"]["policies"] if name != _K_ANONYMITY]
-        return {key: value or None, "publisher.policies": policies + [_K_ANONYMITY] * bool(value)}
+        return {key: value, "publisher.policies": policies + [_K_ANONYMITY] * (value is not None)}
     if key == "resources.list.kind":
         if value and "list" in scenario.content.get("resources", {}):
             return {key: value}
