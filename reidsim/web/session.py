@@ -178,7 +178,7 @@ class Session:
             If the file cannot be read; the session is then unchanged, except `refused`.
         """
         self.refused = path, sheets_of(path)
-        source = preview(path, progress=lambda *step: self.progress.set(step), **options)
+        source = self._preview(path, **options)
         before = dict(vars(self))
         with TemporaryDirectory(prefix=".before-", dir=self.folder) as place:
             self._move(self.folder, Path(place), path)
@@ -192,6 +192,9 @@ class Session:
                 self._move(Path(place), self.folder)
                 raise
 
+    def _preview(self, path: Path, **options: Any) -> FilePreview:
+        return preview(path, progress=lambda *step: self.progress.set(step), **options)
+
     def take_example(self) -> None:
         """Begin with the example file of the package."""
         self.take(Path(shutil.copyfile(_EXAMPLE, self.place_for(_EXAMPLE.name))))
@@ -199,6 +202,25 @@ class Session:
     def read_again(self, **options: Any) -> None:
         """Begin again with the latest file, read with another ``encoding`` or ``sheet``."""
         self.take(self.refused[0] if self.refused else present(self.source).path, **options)
+
+    def reread(self) -> None:
+        """Read the file as before, after another program has changed it; every choice of the scenario is kept.
+
+        Raises
+        ------
+        InputError
+            If the file no longer fits the scenario; the session is then unchanged.
+        """
+        source = present(self.source)
+        self.source = self._preview(source.path, encoding=source.encoding, sheet=source.options.sheet)
+        try:
+            drafted = self._drafted(self.roles(), self._recipe)
+            self._put(drafted.revise(self.required, self.roles()))
+        except InputError:
+            self.source = source
+            raise
+        self.drafted = drafted
+        (self.folder / _WRITTEN).unlink(missing_ok=True)
 
     def decide(self, **person: Any) -> None:
         """Draft the scenario of the file that was read, if it is decided by an option of `new` who a person is."""

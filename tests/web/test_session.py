@@ -424,6 +424,28 @@ def test_a_refused_file_leaves_the_session_as_it_was(session):
     assert {each: after.get(each) for each in before} == before
 
 
+@pytest.mark.deep
+def test_a_file_that_another_program_changed_is_read_again_with_every_choice(session):
+    session.change({"economics.loss": 42.0})
+    session.set_role("illness", LEFT_OUT)
+    roles, path = session.roles(), session.source.path
+    assert session.releases(session.solve())
+    pd.read_csv(path)[:60].to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"differs from the file of the run.*read the file again in step File"):
+        session.releases(session.solve())
+    session.reread()
+    result = session.solve()
+    assert session.releases(result)
+    assert result.records["record"].nunique() == 60
+    assert "60 rows" in session.drafted.unit
+    assert (session.required.content["economics"]["loss"], session.roles()) == (42.0, roles)
+    before = session.required, session.source
+    pd.read_csv(path)[["age"]].to_csv(path, index=False)
+    with pytest.raises(InputError, match="sex"):
+        session.reread()
+    assert (session.required, session.source) == before
+
+
 def test_sessions_of_browsers_are_separate():
     BROWSERS.offer(Scenario.load("market"))
     first, second = BROWSERS.session_of("a"), BROWSERS.session_of("b")

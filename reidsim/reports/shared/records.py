@@ -746,7 +746,8 @@ def source_of(
     path = data or find_release_file(str(recorded["path"]))
     moved = None if data else "name the file with --data, or go to the folder of the run"
     require_file(path, "the records of the run", hint=moved)
-    require_hash(path, recorded["sha256"], "the file differs from the file of the run", hint="run the scenario again")
+    hint = "run the scenario again; on the desk, read the file again in step File"
+    require_hash(path, recorded["sha256"], "the file differs from the file of the run", hint=hint)
     kind = scenario_kind(run.content, Path("manifest.json"), allow_code=allow_code)
     own_parts = run.manifest.get("parts", ())
     scenario = validated(kind.schema, run.content, run.folder / "manifest.json", own_parts)

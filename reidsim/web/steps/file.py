@@ -41,6 +41,7 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         changes: dict[str, Callable[[], object]] = {
             "example": session.take_example,
             "remove": session.remove,
+            "reread": session.reread,
             "person": lambda: session.decide(**{"one_row_per_person": True} if value == "-" else {"person": value}),
         }
         if key == "go":
@@ -67,6 +68,8 @@ def Step(session: Session, version: int, refresh: Callable[[], None], go: Callab
         if not refused:
             sheet = found.options.sheet or next(iter(found.sheets), "")
             fields += _ways_of_reading(panel, found.path, found.sheets, found.encoding, sheet)
+        if session.scenario is not None:
+            fields.append(panel.button("reread"))
     remove = panel.button("remove", help=panel.t("folder", folder=session.folder))
     # The example would replace the file.
     example = [] if session.source else [panel.button("example")]
