@@ -42,6 +42,22 @@ def test_claims_by_insurance_number_are_counted_by_people(folder, reidsim_):
     assert not Path("shared.csv").exists()
 
 
+@pytest.mark.parametrize("population", ['path = "register.csv"', 'recipe = "register.toml"'])
+def test_a_population_with_two_rows_of_a_person_is_refused(folder, reidsim_, population):
+    """Counted by rows, a person would hide among the own rows."""
+    Path("stays.csv").write_text("patient,age\nA,34\nA,34\nB,36\n")
+    Path("register.toml").write_text('kind = "counts"\nfile = "register.csv"\ncolumns = { age = "age" }\n')
+    hierarchy = '[attributes.age]\nhierarchy = { rule = "intervals", widths = [5], start = 30 }\n'
+    head = f'[release]\npath = "stays.csv"\nperson = "patient"\n[population]\n{population}\n{hierarchy}'
+    Path("stays.toml").write_text(f"{head}[economics]\nbenefit = 100\nloss = 60\ncost = 20\n")
+    register = ["patient,age", "A,34", ",40", ",40", "B,36"]
+    Path("register.csv").write_text("\n".join(register))
+    assert "a population of 4" in reidsim_("check", "stays.toml")[1]
+    Path("register.csv").write_text("\n".join([*register, "A,35"]))
+    _, err = one_error(reidsim_("check", "stays.toml"))
+    assert "register.csv: row 5, column 'patient': a second row of a person" in err
+
+
 def test_kept_columns_that_single_people_out_are_not_written(folder, reidsim_):
     rng = np.random.default_rng(4)
     n = 400

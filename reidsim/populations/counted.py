@@ -542,6 +542,10 @@ class CountsRecipe(RecipeHead):
     categories: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default={})
     unknown: Literal["error", "drop", "missing"] = "error"
 
+    def read(self, folder: Path) -> tuple[pd.DataFrame, Path]:
+        """Return the file as a DataFrame of text, and its path; see `read_figures`."""
+        return read_figures(self.file, folder, self.columns.values(), delimiter=self.delimiter, encoding=self.encoding)
+
     def make(self, at: Making) -> Population:
         """Return the `Population` in a CSV or Parquet file.
 
@@ -555,9 +559,7 @@ class CountsRecipe(RecipeHead):
             If the file cannot be used, a column has no value, all rows are left out, or a value is missing or outside
             the categories and the recipe has no rule for it; the message names the file, row and column.
         """
-        frame, path = read_figures(
-            self.file, at.folder, self.columns.values(), delimiter=self.delimiter, encoding=self.encoding
-        )
+        frame, path = self.read(at.folder)
         require_among("not an attribute of the recipe", self.categories, self.columns, where="categories")
         counts = np.ones(len(frame), dtype=np.int64) if self.count is None else read_counts(frame, self.count, path)
         categories, columns = dict[str, tuple[str, ...]](), []

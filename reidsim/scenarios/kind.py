@@ -132,6 +132,11 @@ def plain_keys(keys: pd.Index[str]) -> pd.Series[str]:
     return plain.str.replace(_WHOLE, r"\1", regex=True)
 
 
+def is_missing_key(cells: pd.Series[str]) -> pd.Series[bool]:
+    """Return whether each cell of a key column is empty or a text that means a missing key."""
+    return cells.str.strip().str.lower().isin(_MISSING)
+
+
 def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str | Path) -> Keys:
     """Return the number of each record's person or household, shape (n_records,).
 
@@ -157,7 +162,7 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     written, plain = [], []
     for name in columns:
         text = frame[name].str.strip()
-        missing, expected = text.str.lower().isin(_MISSING), "a value in every row"
+        missing, expected = is_missing_key(text), "a value in every row"
         refuse_rows(missing, "value missing", source=source, column=name, expected=expected)
         codes, texts = pd.factorize(text)
         written.append(codes)

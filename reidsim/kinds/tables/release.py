@@ -40,7 +40,8 @@ from reidsim.kinds.tables.schema import (
     TablesScenario,
 )
 from reidsim.linkage.people import RowGroups, SensitiveAttribute
-from reidsim.populations.catalogue import as_individuals, make
+from reidsim.populations.catalogue import as_individuals, make, recipe_of
+from reidsim.populations.counted import CountsRecipe
 from reidsim.populations.population import (
     Attribute,
     Codes,
@@ -54,7 +55,7 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.kind import Keys, key_columns, numbered_times, require_same
+from reidsim.scenarios.kind import Keys, is_missing_key, key_columns, keys_of_records, numbered_times, require_same
 from reidsim.scenarios.resources import AttackRecipe, stage_of
 from reidsim.scenarios.scenario import Scenario, people_named, table_named
 
@@ -333,6 +334,10 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
     if section is None:
         return None, None
     if section.path is None:
+        path = resolve(str(section.recipe), "populations", "population", base=loaded.folder)
+        recipe = recipe_of(path) if loaded.scenario.release.person is not None and path.suffix == ".toml" else None
+        if isinstance(recipe, CountsRecipe) and recipe.count is None:
+            _refuse_repeated_people(loaded, *recipe.read(path.parent))
         population = people_named(str(section.recipe), loaded, counts=section.counts, seed=section.seed)
         problem = f"population {population.name!r} has no such attribute"
         for name in attributes:
@@ -342,10 +347,35 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
         return population.marginal(tuple(attributes)).relabelled(readings), None
     read = partial(_table, loaded, loaded.scenario.release.model_copy(update={"format": "csv"}))
     path, frame = table_named(section.path, loaded, "population.path", read)
+    _refuse_repeated_people(loaded, frame, path)
     labels = attribute_labels(frame, loaded.scenario.columns, attributes, path)
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
     return people, (path, labels, loaded.scenario.columns)
+
+
+def _refuse_repeated_people(loaded: Scenario[TablesScenario], frame: pd.DataFrame, path: Path) -> None:
+    """Check that no person has two rows in a population, if it has the columns of ``release.person``.
+
+    Rows without a value in one of these columns are people without a row in the release.
+
+    Raises
+    ------
+    InputError
+        If a person has two rows, or as `keys_of_records`.
+    """
+    columns = key_columns(loaded.scenario.release.person)
+    if not columns or not set(columns) <= set(frame):
+        return
+    keys = frame.loc[~np.any([is_missing_key(frame[name]) for name in columns], axis=0), list(columns)]
+    refuse_rows(
+        pd.Series(keys_of_records(keys, columns, path), keys.index).duplicated(),
+        "a second row of a person, which would count as a second person",
+        source=path,
+        column=" and ".join(columns),
+        found=keys.astype("str").agg(" ".join, axis=1),
+        expected="one row per person in the population",
+    )
 
 
 def people_in_order(loaded: Scenario[TablesScenario], section: PopulationSection, domain: Domain) -> Codes:

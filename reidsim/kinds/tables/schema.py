@@ -221,7 +221,7 @@ class PopulationSection(Section):
     recipe
         bundled population, or path of a recipe
     path
-        file of people in the format of the released records; replaces `recipe`
+        file of people in the format of the released records, one row per person; replaces `recipe`
     counts
         number of people in each cell of the population: drawn at random, or the expected number
     holds_release
