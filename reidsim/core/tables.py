@@ -285,6 +285,11 @@ class CountedTable:
         """Return the number of rows of the table."""
         return int(self.counts.sum())
 
+    def sample(self, n: int) -> Self:
+        """Return a table of at most `n` of the rows of `frame`, at equal distances."""
+        step = max(-(-len(self.frame) // n), 1)
+        return type(self)(self.frame[::step], self.counts[::step])
+
     def rows_by_value(self, column: object) -> dict[str, int]:
         """Return the number of rows of the table with each value of a column, in the order of their first rows."""
         codes, values = coded(self.frame[column])

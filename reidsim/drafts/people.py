@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -37,9 +37,10 @@ _MOSTLY, _HARDLY = 0.95, 0.5
 _FEWEST_GROUPS, _MOST_BY_CHANCE = 10, 0.75
 # Without a telling name: maximum mean number of rows per person key value, and of people per household key value.
 _MOST_ROWS_PER_PERSON, _MOST_PEOPLE_PER_HOUSEHOLD = 100, 8
-# Pairs of columns, such as hospital and patient number or household and member number, are tried only among at most
-# this many columns.
-_MOST_IN_PAIRS = 12
+# Maximum number of pairs of columns that are tried, such as hospital and patient number or household and member number.
+_MOST_PAIRS = 66
+# Number of rows of the sample by which most pairs are rejected.
+_MOST_SAMPLED = 50_000
 
 # Single words (without trailing digits) and pairs of words that name a survey weight.
 _WORD = re.compile(
@@ -172,8 +173,9 @@ class _Finder:
         """Profiles of the columns that may be keys, in table order.
 
         Such a column has at least two values, and some repeat. It is an identifier, code, whole number or category, the
-        user does not name it as a quasi-identifier, its name suggests no attribute that outsiders know, and it holds no
-        names, addresses, telephone numbers or e-mail addresses, which several people may share.
+        user does not name it as a quasi-identifier, its name suggests no attribute that outsiders know, except the
+        household, and it holds no names, addresses, telephone numbers or e-mail addresses, which several people may
+        share.
         """
         return [
             profile
@@ -182,7 +184,12 @@ class _Finder:
             and 1 < profile.distinct < len(self.table) - profile.missing
             and profile.kind in ("identifier", "code", "whole number", "category")
             and profile.concept not in _SHARED_IDENTIFIERS
-            and (profile.hint is None or profile.hint.role == "direct" or profile.hint.source == "values")
+            and (
+                profile.hint is None
+                or profile.hint.role == "direct"
+                or profile.hint.source == "values"
+                or profile.concept == "household"
+            )
         ]
 
     @cached_property
@@ -202,7 +209,8 @@ class _Finder:
         The first of these is returned: a column named as a patient number, unless the `evidence` is "against" it; the
         column with the fewest values among the columns that may identify people (`_may_be_person`) and have evidence
         "for" it; the pair that distinguishes the fewest people, fewer than rows, among the pairs with evidence "for"
-        it. Pairs are tried only if there are at most 12 columns for them. A column with missing values is never used.
+        it. A category is a key only in a pair with another column, and only if both alone have evidence "against" them.
+        At most 66 pairs are tried. A column with missing values is never used.
         """
         complete = [profile for profile in self.free if not profile.missing]
         order = self.names.keys["person"]
@@ -213,9 +221,14 @@ class _Finder:
         shown = [each for each in complete if self._may_be_person(each) and self.evidence(each.name) == "for"]
         if shown:
             return (min(shown, key=lambda profile: profile.distinct).name,)
-        numbers = [profile.name for profile in complete if profile.kind != "category" or is_numbered(profile.name)]
-        pairs = combinations(numbers if len(numbers) <= _MOST_IN_PAIRS else (), 2)
-        people = sorted((int(self.groups(pair).max()) + 1, pair) for pair in pairs)
+        numbers = [each.name for each in complete if each.kind != "category" or is_numbered(each.name)]
+        # Most pairs are rejected by a sample of the rows, which takes less time.
+        sample = replace(self, table=self.table.sample(_MOST_SAMPLED))
+        several = [each.name for each in complete if sample.evidence(each.name) == "against"]
+        categories = [name for name in several if name not in numbers]
+        pairs = [*combinations(numbers, 2), *product(categories, filter(several.__contains__, numbers))][:_MOST_PAIRS]
+        possible = [pair for pair in pairs if sample.evidence(*pair) != "against"]
+        people = sorted((int(self.groups(pair).max()) + 1, pair) for pair in possible)
         return next((pair for n, pair in people if n < len(self.table) and self.evidence(*pair) == "for"), ())
 
     def is_undecided(self, profile: ColumnProfile) -> bool:

@@ -68,6 +68,27 @@ def test_a_pair_of_columns_identifies_people_if_neither_does_alone():
         assert found(frame).n_people == 400
 
 
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [("hospital", "patient_id"), ("Klinik", "PatNr"), ("Haushalt", "Person"), ("Klasse", "Schülernr")],
+)
+@pytest.mark.parametrize("written", ["{}", "10{}", "Haus {}"])
+def test_a_number_within_a_hospital_or_household_identifies_people_with_it(outer, inner, written):
+    table = claims()
+    person = pd.factorize(table["Versichertennummer"])[0]
+    columns = {outer: [written.format(each % 8) for each in person], inner: (person // 8).astype("str")}
+    keys = found(table.drop(columns="Versichertennummer").assign(**columns))
+    assert (set(keys.person), keys.n_people) == ({outer, inner}, 400)
+
+
+@pytest.mark.parametrize("known", [["Geschlecht"], ["Geburtsdatum"], ["Geschlecht", "Geburtsdatum"]])
+def test_a_column_that_follows_from_sex_or_birth_date_is_no_part_of_a_key(known):
+    table = claims(people=2_000)
+    table["Form"] = table["Geschlecht"].map({"m": "Herr", "w": "Frau"})
+    table["Gruppe"] = table["Geburtsdatum"].str[-2]
+    assert found(table[["Arztnummer", "Form", "Gruppe", "Diagnose", *known]]).person == ()
+
+
 @pytest.mark.parametrize("name", ["survey_hid", "ident_id"])
 def test_a_household_key_is_found_by_its_name_or_by_where_its_people_live(name):
     rng = np.random.default_rng(3)
