@@ -475,12 +475,15 @@ class People:
         Attributes whose values are alleles.
     rows : ndarray of int64, shape (n_people,), optional
         Row of each person in the file or recipe of the population; by default 0, 1, 2, ...
+    n_rows : int, optional
+        Number of rows of this file or recipe, some of which may be left out; by default the number of people.
     """
 
     values: Mapping[str, Integers]
     labels: Mapping[str, Sequence[str]]
     loci: tuple[str, ...] = ()
     rows: Integers | None = None
+    n_rows: int | None = None
 
     @property
     def n_people(self) -> int:
@@ -843,14 +846,14 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
     Raises
     ------
     InputError
-        If a cell is not a whole number of 0 or more, or two rows have the same person.
+        If a cell is not the number of a row of the population, or two rows have the same person.
     """
     refuse = partial(refuse_rows, source=path, column=cells.name)
-    text = cells.str.strip()
+    text, last = cells.str.strip(), (people.n_rows or people.n_people) - 1
     is_given = text.ne("")
-    wrong, expected = is_given & ~text.str.fullmatch(r"\d{1,18}"), "a whole number of at least 0, or an empty cell"
+    number = text.where(text.str.fullmatch(r"\d{1,18}"), "-1").astype(np.int64)
+    wrong, expected = is_given & ~number.between(0, last), f"a whole number from 0 to {last:,}, or an empty cell"
     refuse(wrong, "not a row number of the population", found=cells, expected=expected)
-    number = text.where(is_given, "-1").astype(np.int64)
     refuse(is_given & number.duplicated(), "person given twice", found=number, expected="one row per person")
     rows = people.rows if people.rows is not None else np.arange(people.n_people)
     return np.where(is_given, pd.Index(rows).get_indexer(pd.Index(number)), -1)

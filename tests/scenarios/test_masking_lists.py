@@ -99,7 +99,8 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
     chosen = [3, 70, 500]
     frame = pd.DataFrame(
         {
-            "person": [str(rows[each]) for each in chosen] + [""],
+            # Row 0 of the population is a person who is left out.
+            "person": [str(rows[each]) for each in chosen] + ["0"],
             "age": [str(people["age"][each]) for each in chosen[:2]] + ["", "44"],
             "state": [states[people["state"][each]] for each in chosen] + [states[0]],
         }

@@ -329,6 +329,10 @@ def test_a_list_from_a_file_names_the_people(town):
     for wrong, message in (
         (rows.assign(who=["5", "5", ""]), "person given twice"),
         (rows.assign(who=["5", "x", ""]), "not a row number of the population; found 'x'"),
+        (
+            rows.assign(who=["5", "150", ""]),
+            "row 2.*not a row number.*found '150'; expected a whole number from 0 to 149",
+        ),
         (rows.assign(age=["1", "25", "61"]), "the population has no such value; found '1'"),
     ):
         wrong.rename(columns={"sex": "gender"}).to_csv(town.parent / "wrong.csv", index=False)

@@ -356,11 +356,12 @@ def _people(loaded: Scenario[MaskingScenario]) -> People:
     if isinstance(made, Genealogy):
         loci = made.loci
         living = None if section.generations is None else made.living(section.generations, women=section.women)
-        people = genealogy_individuals(made, living)
+        people, n_rows = genealogy_individuals(made, living), len(made)
     elif section.generations is not None:
         raise InputError("the population is not a genealogy", where="population.generations", found=section.recipe)
     else:
         people, living = as_individuals(made), None
+        n_rows = people.n_people
     rows = np.arange(people.n_people) if living is None else living
     values, labels, year = dict[str, Integers](), {}, section.reference_year
     for position, attribute in enumerate(people.domain.attributes):
@@ -373,14 +374,14 @@ def _people(loaded: Scenario[MaskingScenario]) -> People:
         else:
             values[attribute.name], labels[attribute.name] = codes.astype(np.int64), attribute.categories
     if year is None:
-        return People(values, labels, loci, rows)
+        return People(values, labels, loci, rows, n_rows)
     where, lacking = "population.reference_year", f"the population has no attribute {BIRTH_YEAR!r}"
     refuse_first((BIRTH_YEAR not in values, lacking, where, section.recipe, None))
     # The last generation spreads over decades, so some people are born after the reference year.
     born, expected = values[BIRTH_YEAR] <= year, f"{values[BIRTH_YEAR].min()} or later"
     refuse_first((not born.any(), "no person is born by the reference year", where, year, expected))
     values = {attribute: column[born] for attribute, column in values.items()}
-    return People({**values, AGE: year - values[BIRTH_YEAR]}, labels, loci, rows[born])
+    return People({**values, AGE: year - values[BIRTH_YEAR]}, labels, loci, rows[born], n_rows)
 
 
 def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]]) -> MaskingTables:
