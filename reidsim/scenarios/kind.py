@@ -65,7 +65,7 @@ ROWS_PER_PART = 100_000
 # Texts that mean a missing key, in lower case. They are refused, because rows without a key would form one person.
 _MISSING = ("", "na", "n/a", "nan", "null", "none", ".")
 # A whole number with leading zeros or decimals of 0, as spreadsheets and statistical programs drop or add them.
-_WHOLE = r"^0*([0-9]+?)(?:\.0+)?$"
+_WHOLE = r"^0*([0-9]+?)(?:[.,]0+)?$"
 # Columns of records.parquet for the person and household of a record. The person is a number, never the key itself.
 PERSON, HOUSEHOLD = "person", HOUSEHOLD_RISK.column
 
@@ -123,12 +123,14 @@ def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
 def plain_keys(keys: pd.Index[str]) -> pd.Series[str]:
     """Return keys in one form of the forms that programs may have changed: ``7`` for ``0007``, ``7`` and ``7.0``.
 
-    Other texts are returned by `as_visible`. Upper case may distinguish keys.
+    Other texts are returned by `as_visible`, without blanks, and in lower case if all letters are capitals. Keys with
+    letters of both cases may differ in case alone.
     """
     plain = pd.Series(keys, dtype="object")
     # Printable ASCII without blanks is visible.
     others = ~plain.str.fullmatch("[!-~]*")
-    plain[others] = plain[others].map(as_visible)
+    plain[others] = plain[others].map(as_visible).str.replace(" ", "")
+    plain = plain.mask(plain.str.isupper(), plain.str.lower())
     return plain.str.replace(_WHOLE, r"\1", regex=True)
 
 
@@ -172,7 +174,7 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     wrong = pd.Series(number != number[first], frame.index)
     if wrong.any():
         keys = frame[list(columns)].astype("str").agg(" ".join, axis=1).str.strip()
-        others = "or a key that differs in more than leading zeros, decimals of 0 and blanks"
+        others = "or a key that differs in more than capitals, leading zeros, decimals of 0 and blanks"
         refuse_rows(
             wrong,
             "a key in two forms, which would count as two keys",
