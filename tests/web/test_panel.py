@@ -173,8 +173,9 @@ def test_limits_of_bands_may_have_blanks_after_the_commas(tmp_path, monkeypatch)
     session.take(path)
 
     def form(self, shown, change=None, *more):
-        fields.update({each["key"]: each for each in shown})
+        # First the changes: the test waits for the fields, while another thread draws the page.
         changes.update({each["key"]: change for each in shown})
+        fields.update({each["key"]: each for each in shown})
 
     @solara.component
     def Step():  # noqa: N802

@@ -93,7 +93,7 @@ def _Levels(session: Session, name: str, panel: Panel) -> None:  # noqa: N802
         # Check boxes of the tree add a label to the chosen ones, or remove it.
         changed = sorted(set(given[key]) ^ {value}) if key in ("groups", "values") else value
         # Another level has other groups.
-        others = {} if key == "level" else given
+        others = {} if key == "level" else state.value
         state.set({"level": level} if key in edits else {**others, key: changed})
 
     panel.form([panel.select("level", str(level), [str(each) for each in range(1, last)])], change)
