@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -34,7 +34,6 @@ from reidsim.core.errors import (
 )
 from reidsim.core.files import bundled_folder, data_file, require_no_device
 from reidsim.core.numerics import draw_binomial, draw_multinomial
-from reidsim.core.rows import combined
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number
@@ -471,8 +470,6 @@ _COLUMNS = {
     "gender_code": "sex",
     "zip_code": "zip",
 }
-# Column with the number of a voter, the same in all counties.
-_VOTER = "ncid"
 
 # Number of bytes of a voter file to read at a time.
 BLOCK_SIZE = 1 << 24
@@ -509,8 +506,7 @@ class VoterFileRecipe(RecipeHead):
         voter. The file is ``ncvoter_Statewide.txt`` or a county's ``ncvoterNN.txt``, in the layout from 12 February
         2022 or the previous layout: tab separated, latin-1, with a header line. Quotes and white space around a value
         are dropped; quotes inside a value and backslashes have no special meaning. Removed voters (status R, or address
-        ``REMOVED``) are always left out. Of the kept rows with the same
-        ``ncid``, the first one counts.
+        ``REMOVED``) are always left out.
 
         Returns
         -------
@@ -518,10 +514,10 @@ class VoterFileRecipe(RecipeHead):
             Population over age, race, sex and zip, with counts of dtype int64. Categories are those of the recipe's
             ``population``; without one, ages 0 to 120; White, Black, AIAN, API, Other; Male, Female; the ZIP codes that
             occur. Its source reports the number of rows left out by reason. A row counts under the first reason that
-            applies: "status removed" or "status not kept"; "voter number repeated"; then, for age, race, sex and zip in
-            this order, "missing" (blank, undesignated, or an age that denotes unknown), "implausible" (an age above
-            120) or "unreadable" (not in the documented form); then, for rows with all four values, the first value that
-            is "not in the population".
+            applies: "status removed" or "status not kept"; then, for age, race, sex and zip in this order, "missing"
+            (blank, undesignated, or an age that denotes unknown), "implausible" (an age above 120) or "unreadable" (not
+            in the documented form); then, for rows with all four values, the first value that is "not in the
+            population".
 
         Raises
         ------
@@ -539,7 +535,7 @@ class VoterFileRecipe(RecipeHead):
         # Only the categories of this population are used, so a sample suffices even for expected counts.
         within = None if self.population is None else at.cells(self.population, expected=False).domain
         path = at.folder / self.file
-        rows, repeated = _distinct_rows(path, self.statuses)
+        rows = _distinct_rows(path)
         age, race, sex, zip_code = rows["age"], rows["race"], rows["sex"], rows["zip"]
         # More than nine digits could not be an unknown age either.
         years = pd.to_numeric(age.where(age.str.fullmatch("[0-9]{1,9}")))
@@ -566,10 +562,9 @@ class VoterFileRecipe(RecipeHead):
                 reasons[f"{attribute} not in the population"] = ~people[attribute].isin(within[attribute].categories)
         reason = np.select(list(reasons.values()), list(reasons), "")
         left_out = Counter(rows["count"][reason != ""].groupby(reason[reason != ""]).sum().to_dict())
-        left_out += Counter({"voter number repeated": repeated})
         people, counts = people[reason == ""], rows["count"][reason == ""].to_numpy(dtype=np.int64)
         reported = ", ".join(f"{each} {count:,}" for each, count in left_out.most_common()) or "none"
-        report = f"{counts.sum():,} of {rows['count'].sum() + repeated:,} rows kept; rows left out: {reported}"
+        report = f"{counts.sum():,} of {rows['count'].sum():,} rows kept; rows left out: {reported}"
         refuse_first((not len(counts), f"the file has no usable row ({report})", None, None, None), source=path)
         races, zips = dict.fromkeys(RACE_OF_CODE.values()), sorted(people["zip"].unique())
         domain = Domain.from_categories(
@@ -581,13 +576,12 @@ class VoterFileRecipe(RecipeHead):
         return Population.from_records(domain, domain.encode(people), counts, name=at.name, source=source)
 
 
-def _distinct_rows(path: Path, statuses: Collection[str]) -> tuple[pd.DataFrame, int]:
-    """Return the distinct rows of the columns that are read, with their number, and the number of repeated voters.
+def _distinct_rows(path: Path) -> pd.DataFrame:
+    """Return the distinct rows of the columns that are read, with their number.
 
-    Of the rows of a voter with one of `statuses` and an address, only the first one counts. The first result is a
-    DataFrame of text with the columns ``status``, ``address``, ``race``, ``sex``, ``zip`` and ``age``, and the number
-    of occurrences in ``count``. A row of one block can occur again for another block. An address is empty unless it
-    contains `_REMOVED`. The file is read in blocks of whole lines.
+    The result is a DataFrame of text with the columns ``status``, ``address``, ``race``, ``sex``, ``zip`` and ``age``,
+    and the number of occurrences in ``count``. A row of one block can occur again for another block. An address is
+    empty unless it contains `_REMOVED`. The file is read in blocks of whole lines.
 
     Raises
     ------
@@ -610,10 +604,8 @@ def _distinct_rows(path: Path, statuses: Collection[str]) -> tuple[pd.DataFrame,
         columns = {**_COLUMNS, age: "age"}
         require_columns(header, columns, path)
         require_distinct("column named twice", (n for n in header if n in columns), source=path, where="line 1")
-        if _VOTER in header:
-            columns[_VOTER] = "voter"
         places = {header.index(column): name for column, name in columns.items()}
-        blocks, voters, row_of_line, n_rows = [], [], [], 0
+        blocks = []
         for block in _blocks(file, path, len(header)):
             # Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
             frame = pd.read_csv(
@@ -628,27 +620,12 @@ def _distinct_rows(path: Path, statuses: Collection[str]) -> tuple[pd.DataFrame,
                 na_filter=False,
             ).rename(columns=places)
             frame["address"] = frame["address"].where(frame["address"].str.contains(_REMOVED, regex=False), "")
-            # Hashes, because the numbers of all voters as text would take most of the memory.
-            voter = _unquoted(frame.pop("voter")) if "voter" in frame else pd.Series("", frame.index)
-            voters.append(np.where(voter == "", 0, pd.util.hash_array(voter.to_numpy(dtype=object))))
-            number = combined([pd.factorize(frame[name])[0] for name in frame])
-            row_of_line.append(n_rows + number)
-            first = np.unique(number, return_index=True)[1]
-            blocks.append(frame.iloc[first].assign(count=np.bincount(number)))
-            n_rows += len(first)
+            blocks.append(frame.value_counts(sort=False).reset_index())
     refuse_first((not blocks, "the file has no rows", None, None, "at least one row below the header"), source=path)
     rows: pd.DataFrame = pd.concat(blocks, ignore_index=True)
-    for name in rows.columns.drop("count"):
-        rows[name] = _unquoted(rows[name])
-    row, number = np.concatenate(row_of_line), np.concatenate(voters)
-    repeated = (rows["status"].isin(statuses) & rows["address"].ne(_REMOVED)).to_numpy()[row] & (number > 0)
-    repeated[repeated] = pd.Series(number[repeated]).duplicated()
-    rows["count"] -= np.bincount(row[repeated], minlength=len(rows))
-    return rows, int(repeated.sum())
-
-
-def _unquoted(cells: pd.Series[str]) -> pd.Series[str]:
-    return cells.str.strip().str.strip('"').str.strip()
+    for name in columns.values():
+        rows[name] = rows[name].str.strip().str.strip('"').str.strip()
+    return rows
 
 
 def _blocks(file: BinaryIO, path: Path, n_fields: int) -> Iterator[bytes]:

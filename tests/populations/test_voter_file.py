@@ -154,23 +154,6 @@ def test_report_of_all_rows_left_out(path: Path, columns: list[str], block_size:
     assert f"({len(KEPT)} of {len(rows)} rows kept;" in population.source
 
 
-@pytest.mark.parametrize("block_size", [1, 1 << 20])
-def test_a_repeated_voter_counts_once(path: Path, columns: list[str], block_size: int) -> None:
-    moved = row("48", "W", "F", "27006", ncid="AA1")
-    rows = [
-        moved | {"status_cd": "R"},
-        moved | {"status_cd": "D"},
-        moved,
-        moved | {"zip_code": "27215"},
-        moved,
-        *(row("48", "W", "F", "27006", ncid=number) for number in ("AA2", "", "")),
-    ]
-    population, left_out = read_voter_file(write(path, ["ncid", *columns], rows), block_size=block_size)
-    assert by_label(population) == {("48", "White", "Female", "27006"): 4}
-    assert left_out == {"voter number repeated": 2, "status removed": 1, "status not kept": 1}
-    assert "(4 of 8 rows kept;" in population.source
-
-
 def district(zips: tuple[str, ...]) -> Domain:
     """Return a domain of some ZIP codes."""
     return Domain(
