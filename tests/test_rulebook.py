@@ -84,6 +84,24 @@ def test_records_of_a_parquet_file_are_released_as_comma_separated_text(town):
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("age", "sex"), [("form", "shared"), ("age", "released age"), ("form", "form_"), ("shared__", "shared")]
+)
+def test_columns_of_the_file_may_have_the_names_of_a_rulebook(folder, played, reidsim_, age, sex):
+    frame = pd.read_csv(played / "people.csv").rename(columns={"age": age, "Geschlecht": sex})
+    frame.to_csv("people.csv", index=False)
+    scenario = SCENARIO.replace('"Geschlecht"', f'"{sex}"').replace(
+        "[attributes.age]", f'[attributes.age]\ncolumn = "{age}"'
+    )
+    Path("town.toml").write_text(scenario)
+    reidsim.run("town.toml").save("results")
+    assert share(reidsim_, "full-domain-no-attack")[0] == 0
+    assert rows_of("rules.csv")[0][:2] == [age, sex]
+    code, out, _ = reidsim_("apply", "rules.csv", "people.csv", "-o", "again.csv")
+    assert (code, Path("again.csv").read_bytes()) == (0, Path("out.csv").read_bytes())
+    assert "0 because no rule" in out
+
+
 def test_every_cell_has_one_rule_with_its_form(town):
     share(town, "full-domain-no-attack")
     header, rules = rows_of("rules.csv")

@@ -50,7 +50,8 @@ _COUNTERFEIT_DEFINITION = (
     "rows of the file, counted from 1, that describe no person; they conceal the sensitive values of other people"
 )
 # Columns of a rulebook: the quasi-identifiers, these two columns, and the released quasi-identifiers. The first has
-# another name if the file of the records has no header, so that columns are numbers.
+# another name if the file of the records has no header, so that columns are numbers. If columns of the file have one of
+# these names, the own ones end with as many underscores as make them different.
 _FORM, _FORM_OF_NUMBERED, _IS_SHARED, _RELEASED = "form", "form, columns by number", "shared", "released "
 _YES, _NO = "yes", "no"
 
@@ -559,10 +560,14 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
     header = source.columns.header
     rules = pd.DataFrame({column: source.frame[column].str.strip() for column in column_of.values()})
     values = list(rules.columns)
-    rules[_FORM if header else _FORM_OF_NUMBERED] = forms.strategies.to_numpy()
-    rules[_IS_SHARED] = np.where(forms.shared, _YES, _NO)
+    own = {_FORM if header else _FORM_OF_NUMBERED: forms.strategies.to_numpy()}
+    own[_IS_SHARED] = np.where(forms.shared, _YES, _NO)
     for name, column in column_of.items():
-        rules[f"{_RELEASED}{column if header else name}"] = np.where(forms.shared, forms.labels[name].to_numpy(), "")
+        own[f"{_RELEASED}{column if header else name}"] = np.where(forms.shared, forms.labels[name].to_numpy(), "")
+    end = ""
+    while not {f"{name}{end}" for name in own}.isdisjoint(values):
+        end += "_"
+    rules = rules.assign(**{f"{name}{end}": cells for name, cells in own.items()})
     distinct = rules.drop_duplicates()
     twice = distinct.duplicated(values)
     if twice.any():
@@ -637,7 +642,8 @@ def apply(
     new_file = as_file(data, "apply: argument 'data'", encoding=encoding)
     with as_file(rulebook, "apply: argument 'rulebook'") as rules_file, new_file as new:
         rules, names = _read_rulebook(rules_file)
-        values, header = list(names), _FORM in rules
+        values = list(names)
+        header = rules.columns[len(values)].rstrip("_") == _FORM
         records.require_file(new, "new records")
         delimiter = sniff_delimiter(new, encoding)
         frame = read_table(new, delimiter=delimiter, header=header, trim=False, encoding=encoding or "utf-8")
@@ -698,7 +704,8 @@ def released_values(
     own = list(values)
     found = frame[own].apply(lambda column: column.str.strip()).merge(rules, how="left", on=own)
     released = found[rules.columns[-len(own) :]].set_axis(rules.columns[: len(own)], axis=1)[own]
-    return released.where(found[_IS_SHARED] == _YES), found[_IS_SHARED]
+    decision = found[rules.columns[len(own) + 1]]
+    return released.where(decision == _YES), decision
 
 
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -715,14 +722,16 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
     records.require_file(path, "a rulebook written by reidsim share")
     rules = read_table(path, trim=False)
     values = list(rules.columns[: max(len(rules.columns) // 2 - 1, 0)])
-    is_numbered, released = _FORM_OF_NUMBERED in rules, list(rules.columns[len(values) + 2 :])
-    names = [name.removeprefix(_RELEASED) for name in released] if is_numbered else values
-    form = _FORM_OF_NUMBERED if is_numbered else _FORM
-    if not values or list(rules.columns) != [*values, form, _IS_SHARED, *(f"{_RELEASED}{name}" for name in names)]:
+    form, is_shared, *released = rules.columns[len(values) :] if values else ("", "")
+    end = "_" * (len(form) - len(form.rstrip("_")))
+    is_numbered = form == f"{_FORM_OF_NUMBERED}{end}"
+    names = [name.removeprefix(_RELEASED).removesuffix(end) for name in released] if is_numbered else values
+    own = [_FORM_OF_NUMBERED if is_numbered else _FORM, _IS_SHARED, *(f"{_RELEASED}{name}" for name in names)]
+    if not values or [form, is_shared, *released] != [f"{name}{end}" for name in own]:
         found, expected = listed(rules.columns), "a file written with --rulebook of share"
         raise InputError("not a rulebook of reidsim share", source=path, where="header", found=found, expected=expected)
     words = list(map(", ".join, rules[values].itertuples(index=False)))
     refuse_rows(rules.duplicated(values), "two rules for the same values", source=path, found=words)
-    undecided = ~rules[_IS_SHARED].isin([_YES, _NO])
+    undecided = ~rules[is_shared].isin([_YES, _NO])
     refuse_rows(undecided, f"the decision is neither {_YES} nor {_NO}", source=path, found=words)
     return rules, dict(zip(values, names, strict=True))
