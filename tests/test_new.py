@@ -10,6 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tiers import examples
 
+import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.tables import MISSING_MARKS, CountedTable, delimited_line, read_table, sniff_delimiter
 from reidsim.core.validation import validated
@@ -431,3 +432,17 @@ def test_amounts_of_the_command_are_those_of_the_draft(folder, reidsim_):
     assert code == 0
     economics = tomllib.loads((folder / "data" / "data.toml").read_text())["economics"]
     assert (economics["loss"], economics["cost"]) == (500, 0)
+
+
+def test_columns_with_the_names_of_columns_of_results_are_drafted_and_shared(tmp_path):
+    names = ["participates", "replication", "people", "knowledge"]
+    table = pd.DataFrame({name: ["1", "2", "3", "3"] * 20 for name in names} | {"sex": ["f", "m"] * 40})
+    draft = reidsim.new(table, quasi_identifiers=[*names, "sex"])
+    result = draft.scenario.with_(policies=["no-protection"]).run()
+    shared = result.share("no-protection", path=tmp_path / "shared.csv", accept_risk=True)
+    assert shared.value_counts().to_dict() == table.value_counts().to_dict()
+    for name in names:
+        text = draft.text.replace(f"{name}_value", name)
+        (tmp_path / "own.toml").write_text(text)
+        with pytest.raises(InputError, match=f"reserved for a column of the results; found '{name}'; expected another"):
+            reidsim.Scenario.load(tmp_path / "own.toml")

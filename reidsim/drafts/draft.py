@@ -27,7 +27,7 @@ from reidsim.drafts.roles import DIRECT, HOUSEHOLD, LEFT_OUT, PERSON, QUASI, WEI
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import MOST_MONEY
 from reidsim.scenarios.kind import Progress, keys_of_records
-from reidsim.scenarios.schema import RECORD_COLUMNS
+from reidsim.scenarios.schema import RESERVED_NAMES
 
 COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"
@@ -346,7 +346,7 @@ def _scenario_text(choice: Choice, options: DraftOptions, **content: object) -> 
     for column in choice.chosen:
         name = original = column.profile.name
         # Names of result columns are reserved.
-        while name in RECORD_COLUMNS or (name != original and name in choice.names):
+        while name in RESERVED_NAMES or (name != original and name in choice.names):
             name += "_value"
         attributes[name if column.match is None else column.match.attribute] = column
     by_concept = {column.profile.concept: name for name, column in attributes.items()}

@@ -861,6 +861,11 @@ OUTCOME_COLUMNS = (
 RECORD_COLUMNS = ("record", "policy", "strategy", *OUTCOME_COLUMNS)
 # Columns of records.parquet after rounds: the rounds in which the person took part, and the record was released.
 HISTORY_COLUMNS = ("took_part_in", "released_in")
+# Names that no attribute may have, because a table with columns for attributes has other columns of these names.
+RESERVED_NAMES = (
+    *(*RECORD_COLUMNS, *HISTORY_COLUMNS, "participates", "point", "replication", "knowledge"),
+    *("node", "records", "people", "suppressed", "class_size"),
+)
 
 
 class KeptSection(Section):

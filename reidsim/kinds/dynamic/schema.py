@@ -16,7 +16,7 @@ from reidsim.releases.lattice import Floats
 from reidsim.scenarios.adversary_schema import AdversarySection, PoliciesSection, PublisherScenario
 from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.registry import PartName, Policies, Policy, with_policy
-from reidsim.scenarios.schema import RECORD_COLUMNS, Count, Delimiter, ReadIf, Share, Text, with_key
+from reidsim.scenarios.schema import RESERVED_NAMES, Count, Delimiter, ReadIf, Share, Text, with_key
 
 FIXED, PK = "fixed", "pk"
 POLICIES: Policies[Policy] = Policies()
@@ -339,7 +339,7 @@ class DynamicScenario(PublisherScenario):
     @model_validator(mode="after")
     def _consistent(self) -> DynamicScenario:
         epidemic, release, agents = self.epidemic, self.release, self.agents
-        taken = next((name for name in self.attributes if name in (*RECORD_COLUMNS, PERIOD)), None)
+        taken = next((name for name in self.attributes if name in (*RESERVED_NAMES, PERIOD)), None)
         reserved = "attribute name reserved for a column of the results"
         refuse_first((taken, reserved, f"attributes.{taken}", None, "another name"))
         require_among("no such attribute", self.publisher.fixed, self.attributes, where="publisher.fixed")

@@ -16,7 +16,7 @@ from reidsim.figures import style
 from reidsim.games.outcomes import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.policies import POLICIES
-from reidsim.scenarios.schema import RECORD_COLUMNS, SweepSection, rows_along, value_labels
+from reidsim.scenarios.schema import RESERVED_NAMES, SweepSection, rows_along, value_labels
 
 _PRIVACY = "privacy (1 \N{MINUS SIGN} risk)"
 _FAIRNESS = [USEFULNESS.column, USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column]
@@ -124,7 +124,7 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str]) -> Figure:
         from left to right. Above a map: the number of attributes that each subject masks. Right of it: the share of
         subjects who mask each attribute. Title: mean utility loss, payoff and risk.
     """
-    attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
+    attributes = [str(column) for column in records.columns if column not in RESERVED_NAMES]
     columns = min(2, len(policies))
     rows, height = -(-len(policies) // columns), max(1.2, len(attributes) * 0.165)
     layout = style.Layout(h_pad=0.03, hspace=0)

@@ -238,7 +238,7 @@ class SubjectsSection(PoliciesSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
-        names, always, reserved = self.attributes, self.always_shared, (*schema.RECORD_COLUMNS, "gap")
+        names, always, reserved = self.attributes, self.always_shared, (*schema.RESERVED_NAMES, "gap")
         require_among("not an attribute that can be shared", self.generalize, names, where="generalize")
         result, shared = "attribute name reserved for a column of the results", "the attribute is always shared"
         first, anonymous = names[: len(always)], any(name.startswith(registry.K_ANONYMITY) for name in self.policies)

@@ -45,8 +45,7 @@ from reidsim.scenarios.registry import (
 )
 from reidsim.scenarios.resources import DrawnResourceSection, ListBeliefsSection, Together, check_together
 from reidsim.scenarios.schema import (
-    HISTORY_COLUMNS,
-    RECORD_COLUMNS,
+    RESERVED_NAMES,
     Count,
     Delimiter,
     FiguresSection,
@@ -194,8 +193,6 @@ def policies_of_unit(unit: Unit) -> list[str]:
 PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
 
 
-# Reserved column names: result tables have these columns in addition to the quasi-identifiers.
-_TAKEN = (*RECORD_COLUMNS, *HISTORY_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
 
@@ -959,9 +956,10 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     yield unweighted, "sample risk needs weights or a sampling fraction", "release", None, expected
     missing = population is not None and population.path is None and population.recipe is None
     yield missing, "the population is missing", "population", None, "a recipe, or the path of a file"
-    reserved = {*_TAKEN, person and PERSON, home and HOUSEHOLD}
+    reserved, problem = {*RESERVED_NAMES, person and PERSON, home and HOUSEHOLD}, "attribute name reserved for a column"
     for name in attributes:
-        yield name in reserved, "attribute name reserved for a column of the results", "attributes", name, None
+        expected = f"another name, with column = {name!r}"
+        yield name in reserved, f"{problem} of the results", "attributes", name, expected
     drawn = [f"to draw attribute {name!r}" for name, attribute in attributes.items() if attribute.draw]
     redrawn = [f"to redraw attribute {name!r}" for name, each in attributes.items() if each.top_code is not None]
     journalist = ["for journalist risk"] * ("journalist" in risks)
