@@ -609,10 +609,22 @@ def read_counts(frame: pd.DataFrame, column: str, source: Path) -> Counts:
     Raises
     ------
     InputError
-        If the column is missing, or a count is not a number of 0 or more below 2**53.
+        If the column is missing, a count is not a number of 0 or more below 2**53, or the point of decimals may be a
+        separator of thousands (``950``, ``1.012``).
     """
     require_columns(frame, [column], source)
-    values = numbers(frame, column, source).to_numpy()
+    values, texts = numbers(frame, column, source).to_numpy(), frame[column].str.strip()
+    has_point = texts.str.contains(".", regex=False)
+    is_ambiguous = not has_point.all() and bool(texts[has_point].str.fullmatch(_GROUPED).all())
+    expected = "whole numbers without separators of thousands, or another number of decimals"
+    refuse_rows(
+        has_point & is_ambiguous,
+        "decimals or a separator of thousands",
+        source=source,
+        column=column,
+        found=frame[column],
+        expected=expected,
+    )
     too_large, expected = values >= 2**53, "a number below 2**53"
     refuse_rows(too_large, "count too large", source=source, column=column, found=frame[column], expected=expected)
     return values.astype(np.int64 if (values == np.rint(values)).all() else np.float64)
@@ -672,6 +684,8 @@ def complete_records(
 
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.
 SUM_TOLERANCE = 1e-6
+# A number whose points may separate thousands.
+_GROUPED = r"[1-9]\d{0,2}(\.\d{3})+"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 # Above the limit, differences between payoffs are smaller than rounding errors.

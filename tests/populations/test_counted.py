@@ -101,6 +101,11 @@ def test_parquet_is_read_like_text(town, tmp_path):
         ("", "age,sex,n\n30,F,many\n", "people.csv: row 1, column 'n': not a number of 0 or more; found 'many'"),
         ("", "age,sex,n\n30,F,\n", "people.csv: row 1, column 'n': not a number of 0 or more; found ''"),
         ("", f"age,sex,n\n30,F,{2**53}\n", f"people.csv: row 1, column 'n': count too large; found '{2**53}'"),
+        (
+            "",
+            "age,sex,n\n30,F,950\n31,F,1.012\n",
+            "row 2, column 'n': decimals or a separator of thousands; found '1.012'",
+        ),
         ("", "aeg,sex,n\n30,F,1\n", "people.csv: column 'age': column missing.*did you mean 'aeg'"),
         ("", "age,sex,no\n30,F,1\n", "people.csv: column 'n': column missing.*did you mean 'no'"),
         ('missing = "ignore"', PEOPLE, "'error', 'drop' or 'category'"),
@@ -109,6 +114,12 @@ def test_parquet_is_read_like_text(town, tmp_path):
 def test_what_cannot_be_done_is_said(town, keys, people, problem):
     with pytest.raises(InputError, match=problem):
         town(keys, people=people)
+
+
+@pytest.mark.parametrize("counts", [("950", "1.5"), ("0.125", "2"), ("1.125", "2.375"), ("1.125", "2.0")])
+def test_expected_counts_have_decimals(town, counts):
+    population = town(people=f"age,sex,n\n30,F,{counts[0]}\n31,F,{counts[1]}\n")
+    assert list(by_label(population).values()) == [float(count) for count in counts]
 
 
 def test_a_column_of_lists_is_not_of_values(town, tmp_path):
