@@ -242,7 +242,7 @@ def test_a_risk_above_the_limit_is_written_only_if_it_is_accepted(survey, share)
     code, _, err = share("results", "-o", "a.csv", "--policy", "no-attack")
     assert code == 2
     assert "the risk of a record if all rows are assigned to people at once is 1; expected" in err
-    assert 'with publisher.unit = "table", nobody can be excluded; set adversary.direction = "both"' in err
+    assert 'publisher.unit = "table" and a policy for the table, nobody can be excluded; set adversary.dir' in err
     code, out, _ = share("results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     assert code == 0
     assert "ABOVE the limit of 0.0909 (the default)" in out

@@ -199,6 +199,12 @@ def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
     )
 
 
+def test_weights_without_a_search_for_records_are_refused_with_the_direction(tmp_path):
+    path = written(tmp_path, survey(), 'weight = "w"', 'risk = "sample"\ndirection = "person"')
+    with pytest.raises(InputError, match=r'only with risk = "sample" and another direction than "person"'):
+        Scenario.load(path.with_name("base.toml"))
+
+
 WRONG = {
     'weight = "age"': "release.weight: the column is a quasi-identifier; found 'age'",
     'weight = "wt"': "column 'wt': column missing",

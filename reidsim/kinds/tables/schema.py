@@ -717,7 +717,10 @@ class TablesScenario(ScenarioHead):
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         **dict.fromkeys(
             ("release.weight", "release.sampling_fraction", "release.estimator"),
-            ReadIf(lambda _, scenario: "sample" in scenario.risks, 'with risk = "sample"'),
+            ReadIf(
+                lambda _, scenario: "sample" in scenario.risks,
+                'with risk = "sample" and another direction than "person"',
+            ),
         ),
         "publisher.sensitive": ReadIf(
             lambda section, scenario: (

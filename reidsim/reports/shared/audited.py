@@ -156,7 +156,7 @@ class Limit:
         protects = ""
         if risk.excludes:
             unit += " if all rows are assigned to people at once"
-            protects = '; with publisher.unit = "table", nobody can be excluded'
+            protects = '; with publisher.unit = "table" and a policy for the table, nobody can be excluded'
         if (of_person or risk.excludes) and _may_search_for_people(content):
             protects += '; set adversary.direction = "both" to protect people also with no-attack'
         if risk.known:
