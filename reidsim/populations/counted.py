@@ -523,7 +523,7 @@ class CountsRecipe(RecipeHead):
         values that are read as missing
     missing
         treatment of rows with missing values: `error`, leave out (`drop`, which makes groups too small), or count in
-        the category `missing` (`category`)
+        the category `missing` (`category`; for intervals, the scenario needs `reading.missing = ["missing"]`)
     categories
         categories of an attribute in order; default: the values in the file
     unknown
