@@ -318,6 +318,9 @@ class TrueRecords:
         Rows of the hierarchy of each column that has one, by column name: the value, then its labels.
     represented : ndarray of int64, shape (n_people,), optional
         Number of people with equal rows whom each person represents, in the order of their first records; default: 1.
+    times : ndarray of int64, shape (n_records,), optional
+        Number of rows that each record stands for, of the same person or of the people represented; by default, each of
+        these people has one such row.
     """
 
     def __init__(
@@ -326,6 +329,7 @@ class TrueRecords:
         persons: NDArray[np.generic] | None = None,
         hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
         represented: Counts | None = None,
+        times: Counts | None = None,
     ) -> None:
         self._person = (
             np.arange(len(truth)) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
@@ -339,12 +343,12 @@ class TrueRecords:
         self._first, self._cell = distinct_rows(self._values, len(truth))
         n_people = int(self._person.max(initial=-1)) + 1
         self._represented = np.ones(n_people, np.int64) if represented is None else represented
+        self._times = self._represented[self._person] if times is None else times
 
     def audit(
         self,
         released: pd.DataFrame,
         own: NDArray[np.intp],
-        times: Counts | None = None,
         present: NDArray[np.bool_] | None = None,
         *,
         assigns: bool = True,
@@ -360,8 +364,6 @@ class TrueRecords:
             the notation of cells.
         own : ndarray of int, shape (n_shared,)
             Record of each shared row: its row in `truth`, from 0.
-        times : ndarray of int64, shape (n_shared,), optional
-            Number of rows of the release that are equal to each shared row, with equal records; 1 by default.
         present : ndarray of bool, shape (n_people,), optional
             Whether each person takes part in the release; all do by default. Others are not counted.
         assigns : bool
@@ -385,7 +387,7 @@ class TrueRecords:
             return of_person, people_in(fits.T.tocsr(), people)[form]
 
         rows_of_person, people_of_row = possible = group_sizes(fits)
-        times = np.ones(len(own), np.int64) if times is None else times
+        times = self._times[own]
         misfits = int(times.sum()) - int((fits[cell[own], form] * times).sum())
         sizes = added_up(rows.people[rows.owner], rows.cells, fits.shape[1])
         if assigns and not misfits:
@@ -393,7 +395,7 @@ class TrueRecords:
             withheld[own] = False
             # A cell of its own for each form of people with several rows, which fits this form, and one for their
             # withheld rows, which fits none.
-            has_several = np.bincount(person)[person] > 1
+            has_several = (np.bincount(person, self._times) > self._represented)[person]
             n_cells, n_forms = fits.shape
             cell = np.where(has_several, n_cells + n_forms, cell)
             cell[own[has_several[own]]] = n_cells + form[has_several[own]]

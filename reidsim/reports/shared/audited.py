@@ -332,10 +332,11 @@ def _audit_of(shared: SharedRecords, known: Sequence[str] | None = None) -> Rele
         own, candidates = _histories(linked)
         released, truth = released.assign(**{LINKED: candidates[shared.own[real]]}), truth.assign(**{LINKED: own})
     changed = truth is not source.truth
-    people = TrueRecords(truth, source.persons, source.hierarchies, source.represented) if changed else source.people
+    true = truth, source.persons, source.hierarchies, source.represented, source.times
+    people = TrueRecords(*true) if changed else source.people
     # An adversary does not know which rows are counterfeit.
     assigns = source.columns.counts_release and shared.sensitive is None
-    return people.audit(released, shared.own[real], shared.times[real], shared.present, assigns=assigns)
+    return people.audit(released, shared.own[real], shared.present, assigns=assigns)
 
 
 def _histories(history: pd.DataFrame) -> tuple[NDArray[np.object_], NDArray[np.object_]]:

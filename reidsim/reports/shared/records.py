@@ -603,7 +603,7 @@ class SourceRecords:
     @cached_property
     def people(self) -> TrueRecords:
         """True quasi-identifiers of all people, with which releases are audited."""
-        return TrueRecords(self.truth, self.persons, self.hierarchies, self.represented)
+        return TrueRecords(self.truth, self.persons, self.hierarchies, self.represented, self.times)
 
     @cached_property
     def stars(self) -> list[str]:
