@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reidsim.core.errors import refuse_first
 from reidsim.scenarios.kind import key_columns
 
 # Roles of columns; the last one has no entry in a scenario.
@@ -42,8 +43,14 @@ def with_roles(content: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str
         Content of a scenario.
     roles : mapping of str to str
         Role of each column, as `roles_of` returns it.
+
+    Raises
+    ------
+    InputError
+        If several columns are household keys or weights.
     """
     of = {role: [name for name, each in roles.items() if each == role] for role in ROLES}
+    refuse_first(*((of[role][1:], f"more than one {role}", None, of[role], "one") for role in (HOUSEHOLD, WEIGHT)))
     release = {key: value for key, value in content["release"].items() if key not in _OF_RELEASE.values()}
     release |= release_keys(roles)
     publisher = {key: value for key, value in content["publisher"].items() if key not in OF_SENSITIVE}

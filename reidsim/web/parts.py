@@ -189,7 +189,8 @@ class Panel:
                 try:
                     change()
                 except InputError as error:
-                    session.problems[place] = str(error)
+                    # The page has no options of commands.
+                    session.problems[place] = str(error.but(hint=None) if "--" in (error.hint or "") else error)
         self._done()
 
     def act(self, key: str, change: Callable[[], object]) -> None:

@@ -294,7 +294,11 @@ class Session:
             If the column cannot have the role; the scenario is then unchanged.
         """
         before, roles = self.required, self.roles()
-        self._draft_again({**roles, column: role}, self._recipe)
+        changed = {**roles, column: role}
+        if QUASI not in changed.values():
+            expected = "another quasi-identifier first"
+            raise InputError("no quasi-identifier is left", where=column, found=role, expected=expected)
+        self._draft_again(changed, self._recipe)
         self._earlier[column, roles.get(column, LEFT_OUT)] = before
         if role == KEPT:
             self._earlier.pop((column, SENSITIVE), None)

@@ -37,7 +37,7 @@ def test_an_error_stays_if_an_earlier_task_made_the_change(tmp_path, steps):
         solara.Text(str([each.pending for each in panels.values()]))
 
     def refused():
-        raise InputError("refused")
+        raise InputError("refused", hint="options of commands such as --drop are not on the page")
 
     solara.render(Step(), handle_error=False)
     panels[0].act("first", lambda: may_end.wait(60))
@@ -91,7 +91,7 @@ def test_a_change_of_another_page_is_shown_before_files_are_written(tmp_path, mo
     ("code", "is_small", "text"),
     [
         ("en", True, "No-attack: 40 records have no strategy that satisfies the constraint and are withheld"),
-        ("de", True, "Spiel ohne Angriff: 40 Datensätze ohne zulässige Strategie werden zurückgehalten"),
+        pytest.param("de", True, "Spiel ohne Angriff: 40 Datensätze ohne zulässige Strategie", marks=pytest.mark.deep),
         pytest.param("de", False, "Spiel ohne Angriff: niemand ist gefährdet, wenn", marks=pytest.mark.deep),
     ],
 )
@@ -185,14 +185,13 @@ def test_limits_of_bands_may_have_blanks_after_the_commas(tmp_path, monkeypatch)
     monkeypatch.setattr(Panel, "form", form)
     solara.render(Step(), handle_error=False)
     wait_until(lambda: "points" in fields)
-    for key, value in (("level", "2"), ("points", "20, 40 ,50")):
-        changes[key](key, value)
-        wait_until(lambda key=key, value=value: fields[key]["value"] == value)
+    changes["points"]("points", "20, 25 ,30, 40,50")
+    wait_until(lambda: fields["points"]["value"])
     before = session.required
     changes["cut"]("cut", True)
     wait_until(lambda: session.required is not before or fields["cut"]["error"])
     assert fields["cut"]["error"] == ""
-    assert session.hierarchy("age").labels[2] == ("20-39", "40-49", "50+")
+    assert session.hierarchy("age").labels[1] == ("20-24", "25-29", "30-39", "40-49", "50+")
 
 
 def test_an_error_of_a_hierarchy_goes_with_its_column(tmp_path, monkeypatch):

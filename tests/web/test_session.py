@@ -15,7 +15,19 @@ from reidsim.audit import identifiers
 from reidsim.core.errors import InputError
 from reidsim.core.files import bundled_names, read_toml, resolve
 from reidsim.drafts.profile import NAMES, Kind
-from reidsim.drafts.roles import DIRECT, KEPT, LEFT_OUT, QUASI, ROLES, SENSITIVE, roles_of, with_roles
+from reidsim.drafts.roles import (
+    DIRECT,
+    HOUSEHOLD,
+    KEPT,
+    LEFT_OUT,
+    QUASI,
+    ROLES,
+    SENSITIVE,
+    WEIGHT,
+    release_keys,
+    roles_of,
+    with_roles,
+)
 from reidsim.engine.exploration import Superseded
 from reidsim.engine.scenario import Scenario
 from reidsim.scenarios.registry import find_kind
@@ -148,6 +160,19 @@ def test_the_scenario_of_step_share_repeats_the_run_of_an_edited_hierarchy(sessi
     path = session.folder / "shared/scenario.toml"
     assert Path(read_toml(path)["attributes"]["age"]["hierarchy"]["file"]).is_relative_to(session.folder)
     pd.testing.assert_frame_equal(reidsim.run(path).summary, session.solve().summary)
+
+
+def test_roles_that_leave_no_quasi_identifier_or_two_weights_are_refused(session):
+    for name in ("sex", "zip"):
+        session.set_role(name, LEFT_OUT)
+    before = session.required
+    with pytest.raises(InputError, match=r"^age: no quasi-identifier is left; found 'kept'"):
+        session.set_role("age", KEPT)
+    for role in (HOUSEHOLD, WEIGHT):
+        content = {**before.content, "release": {**before.content["release"], **release_keys({"zip": role})}}
+        session.scenario = Scenario(before.name, before.path, before.scenario, content)
+        with pytest.raises(InputError, match=f"more than one {role}; found .'zip', 'sex'."):
+            session.set_role("sex", role)
 
 
 def test_any_column_may_be_a_direct_identifier_which_is_not_kept(session):
