@@ -70,11 +70,14 @@ def test_strings_of_all_languages_have_the_same_keys_and_values():
 def test_fixed_texts_of_the_package_are_translated(session, code):
     kind, words = find_kind("tables"), [*NAMES.ranks, *identifiers._STRONG, *identifiers._WEAK]
     measures = [text for each in (*kind.measures, *kind.measures_of_people) for text in (each.label, each.definition)]
+    session.change({"economics.cost": 20.0})
+    (warning,) = session.solve().warnings
+    assert "prefers the rows that match the fewest people" in warning
     texts = {
         "names": [*(policy.label for policy in kind.policies.values()), *measures],
         "types": get_args(Kind),
         "reasons": [*words, *session.columns()["why"]],
-        "sentences": [session.drafted.unit, "column 'n' is left out: free text, which may name people"],
+        "sentences": [session.drafted.unit, warning, "column 'n' is left out: free text, which may name people"],
     }
     language.set(code)
     try:
