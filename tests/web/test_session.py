@@ -70,7 +70,7 @@ def test_strings_of_all_languages_have_the_same_keys_and_values():
 def test_fixed_texts_of_the_package_are_translated(session, code):
     kind, words = find_kind("tables"), [*NAMES.ranks, *identifiers._STRONG, *identifiers._WEAK]
     measures = [text for each in (*kind.measures, *kind.measures_of_people) for text in (each.label, each.definition)]
-    session.change({"economics.cost": 20.0})
+    session.change({"economics.cost": 60.0})
     (warning,) = session.solve().warnings
     assert "prefers the rows that match the fewest people" in warning
     texts = {
