@@ -6,7 +6,7 @@ person by person.
 
 import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import pandas as pd
@@ -125,10 +125,13 @@ def values_of(hospital, risk):
     return [sorted({cell[position] for cell in cells}) for position in range(len(ATTRIBUTES))]
 
 
-def play(hospital, person, node, risk):
-    """Release all rows of a person at a node; the adversary attacks the best row."""
+def play(hospital, person, node, risk, released=None):
+    """Release all rows of a person at a node; the adversary attacks the best row.
+
+    Classes count the people of `released`, if given.
+    """
     values, cells = values_of(hospital, risk), [hospital.rows[number][2:] for number in hospital.rows_of(person)]
-    success = max(1 / people_alike(hospital, cell, node, risk) for cell in cells)
+    success = max(1 / people_alike(released or hospital, cell, node, risk) for cell in cells)
     kept = [utility(cell, node, values) for cell in cells]
     benefits = [hospital.benefits[number] for number in hospital.rows_of(person)] if hospital.benefits else None
     each = benefits or [hospital.benefit] * len(cells)
@@ -158,22 +161,23 @@ def best_of_person(hospital, person, risk, *, no_attack=False):
 def best_of_table(hospital, risk, *, no_attack=False, limit=1.0):
     """Return the best single form for all people, or None if none keeps the limit.
 
-    People whose release is not profitable are suppressed.
+    People whose release is not profitable are suppressed. Without attacks under prosecutor risk, this is repeated,
+    because suppressed people leave their classes.
     """
     tie = SAME * (hospital.benefit + hospital.loss)
     best = None
     for node in NODES:
-        played = {person: play(hospital, person, node, risk) for person in hospital.people}
-        kept = {
-            person: each
-            for person, each in played.items()
-            if (not each.attacked if no_attack else each.publisher > tie)
-        }
-        if len(played) - len(kept) > math.floor(limit * len(played) * (1 + SAME)):
+        kept, left = hospital.people, math.inf
+        while len(kept) < left:
+            left, released = len(kept), replace(hospital, rows=[row for row in hospital.rows if row[0] in kept])
+            released = released if no_attack and risk == "prosecutor" else hospital
+            played = {person: play(hospital, person, node, risk, released) for person in kept}
+            kept = {p: each for p, each in played.items() if (not each.attacked if no_attack else each.publisher > tie)}
+        if len(hospital.people) - len(kept) > math.floor(limit * len(hospital.people) * (1 + SAME)):
             continue
         payout = sum(each.publisher for each in kept.values())
         ahead = math.inf if best is None else payout - best[2]
-        scale = SAME * max(hospital.benefit * len(played), 1.0)
+        scale = SAME * max(hospital.benefit * len(hospital.people), 1.0)
         first = best is None or (sum(node), node) < (sum(best[0]), best[0])
         if ahead > scale or (first and ahead >= -scale):
             best = node, kept, payout

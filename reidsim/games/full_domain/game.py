@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, OneShotAdversary
 from reidsim.core.numerics import compiled
-from reidsim.games.composite import TypesAdversary, payoff_of_withholding, with_each
+from reidsim.games.composite import TypesAdversary, parts_of, payoff_of_withholding, with_each
+from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
-from reidsim.games.record_game import AdmissibleGroups, Prices, RecordGame, most_within
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Prices, RecordGame, most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 
@@ -440,6 +441,14 @@ class FullDomainGame:
             return np.asarray((self.of_classes(visit.table) * visit.table.released).sum(axis=1))
         return np.asarray((self.of_cells(visit) * self.released).sum(axis=1))
 
+    def rounds(self, visit: Visit) -> Iterator[Floats]:
+        """Yield the outcomes of a node after each round of suppression, each of shape (4,); the last are `outcomes`.
+
+        The payout never rises from round to round, and the number of suppressed records never falls. Here, a single
+        round is stable. `visit` is as in `outcomes`.
+        """
+        yield self.outcomes(visit)
+
     def outcomes_by_row(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats]:
         """Return the outcomes of the classes or cells with records at a node.
 
@@ -659,14 +668,38 @@ class AnyAdversaryGame(FullDomainGame):
         """Return the outcome of a record of each cell at a node, shape (4, n_cells).
 
         See `FullDomainGame.of_cells`; only the number of the node is used. A suppressed record pays the publisher 0, or
-        minus the expected loss from its earlier releases. The number of attacked records is expected.
+        minus the expected loss from its earlier releases. The number of attacked records is expected. Against searches
+        for persons, suppression is repeated until it is stable.
         """
-        outcome = self.record_game.outcome(visit.node, self.cells)
-        payoff, response = outcome.publisher_payoff, outcome.response
-        kept = self._pays(payoff - self._withheld, self.record_game.tie(self.cells), response.invited)
+        *_, last = self._rounds_of_cells(visit)
+        return last
+
+    def rounds(self, visit: Visit) -> Iterator[Floats]:
+        """Yield the outcomes after each round of suppression; see `FullDomainGame.rounds`."""
+        if self.by_class:
+            yield self.outcomes(visit)
+        else:
+            yield from ((of_cells * self.released).sum(axis=1) for of_cells in self._rounds_of_cells(visit))
+
+    def _rounds_of_cells(self, visit: Visit) -> Iterator[Floats]:
+        game, kept = self.record_game, np.ones(self.lattice.n_records, dtype=np.bool_)
         if self.admissible is not None:
-            kept &= self.admissible.at(visit.node, self.cells)
-        return _outcomes(kept, payoff, self._withheld, response.attack_probability, response.adversary_payoff)
+            kept = self.admissible.at(visit.node, self.cells)
+        rows = np.arange(game.n_records) if self.cells is None else self.cells
+        searched = any(isinstance(each.linker, DirectedLinker) for each in parts_of(game))
+        while True:
+            if searched:
+                # A suppressed record is no candidate in a search for a person, so that others may be easier to find.
+                strategies = np.full(game.n_records, WITHHELD, dtype=np.int64)
+                strategies[rows[kept]] = visit.node
+                game = self.record_game.with_strategies(strategies)
+            outcome = game.outcome(visit.node, self.cells)
+            payoff, response = outcome.publisher_payoff, outcome.response
+            pays = self._pays(payoff - self._withheld, game.tie(self.cells), response.invited)
+            settled, kept = not searched or bool(pays[kept].all()), kept & pays
+            yield _outcomes(kept, payoff, self._withheld, response.attack_probability, response.adversary_payoff)
+            if settled:
+                return
 
     def of_classes(self, table: ClassTable) -> Floats:
         """Return the outcome of a record of each class of `table`, shape (4, n_classes).

@@ -141,9 +141,13 @@ class Incumbent:
         Otherwise, nothing changes. `height` is the sum of the levels of `node`, and `outcomes` has shape (4,), see
         `FullDomainGame.outcomes`.
         """
-        within = outcomes[SUPPRESSED] <= self._game.most_suppressed
-        if within and self.is_beaten_at(float(outcomes[PAYOUT]), node, height):
+        if self.accepts(node, height, outcomes):
             self.payout, self._outcomes, self.node, self._height = float(outcomes[PAYOUT]), outcomes, node, height
+
+    def accepts(self, node: int, height: int, outcomes: Floats) -> bool:
+        """Return whether a node is better and within the suppression limit; for the arguments see `offer`."""
+        within = outcomes[SUPPRESSED] <= self._game.most_suppressed
+        return bool(within and self.is_beaten_at(float(outcomes[PAYOUT]), node, height))
 
     def is_beaten_at(self, bound: Any, node: Any, height: Any) -> Any:
         """Return whether a node with a payout of at most `bound` can be better.
@@ -262,7 +266,10 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
 
         for visit in game.walk(enter):
             evaluated += 1
-            incumbent.offer(visit.node, sum(visit.levels), game.outcomes(visit))
+            for outcomes in game.rounds(visit):
+                if not incumbent.accepts(visit.node, sum(visit.levels), outcomes):
+                    break
+            incumbent.offer(visit.node, sum(visit.levels), outcomes)
     return incumbent.solution(-np.inf, evaluated, exact=True)
 
 

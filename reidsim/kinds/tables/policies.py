@@ -12,9 +12,9 @@ import pandas as pd
 from reidsim.adversaries.response import OneShotAdversary
 from reidsim.core.errors import InputError, locating
 from reidsim.core.numerics import dot, random_stream
-from reidsim.games.composite import TypesGame, payoff_of_withholding
+from reidsim.games.composite import TypesGame, payoff_of_withholding, with_each
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
-from reidsim.games.directions.best_replies import best_release, by_record, directed_linker, without_attacked
+from reidsim.games.directions.best_replies import best_release, by_record, directed_linker
 from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, AverageRiskGame, FullDomainGame, eager
 from reidsim.games.full_domain.search import (
     FullDomainSolution,
@@ -27,7 +27,7 @@ from reidsim.games.full_domain.search import (
 )
 from reidsim.games.iceberg import iceberg
 from reidsim.games.outcomes import evaluate
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, Prices, RecordGame, most_within
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, Prices, RecordGame
 from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, lattice_search, no_progress
 from reidsim.kinds.tables.schema import (
     ONE_RECORD_PER_PERSON,
@@ -126,8 +126,9 @@ def node_strategies(game: FullDomainGame, node: int) -> Strategies:
 class SolvedPolicy(TablesPolicy):
     """Base class of the package's policies for tables.
 
-    A subclass defines `pick`, for games in which the success probability of a record does not depend on the
-    generalizations of other records. `choose` also plays the policy against adversaries who look people up.
+    A subclass defines `pick`. If the policy optimizes each record, `pick` is for games in which the success probability
+    of a record does not depend on the generalizations of other records; `choose` also plays the policy against
+    adversaries who look people up.
 
     Attributes
     ----------
@@ -145,9 +146,7 @@ class SolvedPolicy(TablesPolicy):
 
         Against adversaries who look people up, a policy that optimizes each record starts from its choice in direction
         "record", in which the adversary looks for the person of a record, and changes records until no change improves
-        the release. A no-attack policy with one generalization for the table withholds the records that are still
-        attacked; it withholds all records if more than the suppression limit would be withheld. Rules and the lattice
-        search of Wan et al. 2015 ignore the direction.
+        the release. Rules and the lattice search of Wan et al. 2015 ignore the direction.
 
         Raises
         ------
@@ -159,31 +158,22 @@ class SolvedPolicy(TablesPolicy):
         if publisher.attribute_limits and not self.meets_attribute_limits:
             raise InputError("the policy does not support limits on sensitive columns", where=self.name)
         linker = directed_linker(played)
-        if linker is None:
+        if linker is None or not (self.optimizes == "record" or self.scope(publisher) == "unit"):
             report()
             return self.pick(study, played, report)
-        planned = self.planned(study, played)
-        if self.optimizes == "record" or self.scope(publisher) == "unit":
-            is_own, limits = played is study.belief, self.limits(study)
-            start, safe = (
-                study.solve_by_record(policy) if is_own else policy.choose(study, by_record(played), 0)
-                for policy in (self, self if self.also_from is None else POLICIES[self.also_from])
-            )
-            limits |= {"may_withhold": self.optimizes == "record", "report": report}
-            return best_release(planned, linker, start, safe=safe, **limits)
-        choice = self.pick(study, planned, no_progress)
-        if not self.forbids_attacks:
-            return choice
-        strategies = without_attacked(planned, choice.strategies)
-        withheld = study.weights[strategies == WITHHELD].sum()
-        too_many = withheld > most_within(publisher.suppression_limit, study.n_subjects)
-        return replace(choice, strategies=np.full_like(strategies, WITHHELD) if too_many else strategies)
+        is_own, limits = played is study.belief, self.limits(study)
+        start, safe = (
+            study.solve_by_record(policy) if is_own else policy.choose(study, by_record(played), 0)
+            for policy in (self, self if self.also_from is None else POLICIES[self.also_from])
+        )
+        limits |= {"may_withhold": self.optimizes == "record", "report": report}
+        return best_release(self.planned(study, played), linker, start, safe=safe, **limits)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the `Choice` in a game with independent success probabilities.
+        """Return the `Choice` in a game.
 
-        The success probability of a record must not depend on the generalizations of other records. Subclasses define
-        this method; `report` is called with the numbers of steps done and in total.
+        If the policy optimizes each record, the success probability of a record must not depend on the generalizations
+        of other records. Subclasses define this method; `report` is called with the numbers of steps done and in total.
         """
         raise NotImplementedError
 
@@ -220,8 +210,25 @@ class SolvedPolicy(TablesPolicy):
         A full-domain game is a choice of one node for the table. Compiled searches can solve it (a plain
         `FullDomainGame`) if there is a single one-shot adversary that links with all people, losses are the publisher's
         believed losses, and there are neither sample risk nor limits on sensitive columns; otherwise it is an
-        `AnyAdversaryGame`.
+        `AnyAdversaryGame`. If all people of an equivalence class are released or none, as with equal amounts and one
+        record per person, the game is the same in all directions under prosecutor risk.
+
+        With several records per person, a policy of one node that forbids attacks plans in direction "person" under
+        prosecutor risk: a person who is suppressed because of one record leaves the classes of the others.
         """
+        directed = directed_linker(game)
+        if directed is not None and directed.counts_release and study.persons is None:
+            whole = self.whole_game(study, by_record(game))
+            if whole.by_class:
+                return whole
+        if study.persons is not None and self.forbids_attacks and self.scope(study.scenario.publisher) == "node":
+            everybody = study.persons.linker(study.linker("prosecutor"))
+            game = with_each(
+                game,
+                lambda each: (
+                    replace(each, linker=study.directed_linker("person")) if each.linker is everybody else each
+                ),
+            )
         risk, prices, adversary = study.scenario.planned_risk, study.believed_prices, game.adversary
         linker, admissible = study.linker(risk), study.admissible
         # Sample risk estimates the people of a class from two counts; compiled searches need one.
@@ -492,7 +499,8 @@ class LocalRecodingPolicy(SolvedPolicy):
             records left for a round.
         """
         played, rounds = self.whole_game(study, game), study.scenario.publisher.rounds
-        if isinstance(played, AnyAdversaryGame) and "prosecutor" in study.scenario.risks:
+        counts_all = isinstance(played, AnyAdversaryGame) or directed_linker(game) is not None
+        if counts_all and "prosecutor" in study.scenario.risks:
             raise self._without_sizes()
         recoded = local_recoding(played, rounds=rounds, solve=lambda part: search_nodes(study, part)[0])
         nodes = tuple(solution.node for solution in recoded.rounds)
@@ -718,9 +726,9 @@ class KAnonymityPolicy(SolvedPolicy):
         if study.persons is None and study.admissible is None:
             return played
         require_comparable(self.name, study.space.size)
-        linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
-        record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
         by_size = study.persons is None
+        linker = study.linker("prosecutor") if by_size else study.directed_linker("person")
+        record_game = RecordGame(study.space, linker, OneShotAdversary(k, 1.0), ones, 0.0 * ones)
         return AnyAdversaryGame.from_record_game(played, record_game, by_size=by_size, admissible=study.admissible)
 
 

@@ -24,7 +24,7 @@ from reidsim.core.files import read_toml
 from reidsim.core.rows import occurrences, parts_of
 from reidsim.core.validation import revalidated, validated
 from reidsim.games.composite import AdversaryType, PeopleLattice, PeopleLinker, TypesGame, adversary_of_people
-from reidsim.games.directions.best_replies import CoarseRows, DirectedLinker, by_record, is_searched
+from reidsim.games.directions.best_replies import CoarseRows, DirectedLinker, LookedUp, by_record, is_searched
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.search import MOST_NODES
 from reidsim.games.record_game import (
@@ -602,6 +602,18 @@ class TablesStudy(Study[TablesScenario]):
             self.linkers[key] = PopulationLinker(sizes_among(self.people(risk), self.lattice))
         return cast("PopulationLinker", self.linkers[key])
 
+    def directed_linker(self, direction: LookedUp, risk: Risk = "prosecutor") -> DirectedLinker:
+        """Return the linker of game rows in direction "person" or "both", under a risk.
+
+        It is made once for each direction and risk.
+        """
+        key = (None, risk, direction)
+        if key not in self.linkers:
+            both: Iterable[Linker] = (self.linker(risk), self.linker("prosecutor"))
+            of_rows, released = both if self.persons is None else map(self.persons.linker, both)
+            self.linkers[key] = DirectedLinker(self.space, direction, of_rows, released, self.kind, self.weights)
+        return cast("DirectedLinker", self.linkers[key])
+
     def own_linker(self, *, believed: bool = False) -> Linker:
         """Return the linker of the scenario's single adversary, for cells.
 
@@ -614,17 +626,15 @@ class TablesStudy(Study[TablesScenario]):
         guessed, everybody = believed and self.scenario.beliefs.lists == "coverage", self.linker(risk)
         if isinstance(own, LatticeAttackLinker):
             return own
-        if not section.looks_up and section.gains_from == "identity" and self.links_with_everybody:
+        if section.direction != "record":
+            return self.directed_linker(section.direction, risk)
+        if section.gains_from == "identity" and self.links_with_everybody:
             return everybody
-        key = (self.holds or None if own is None else id(own), risk, guessed, section.direction, section.gains_from)
+        key = (self.holds or None if own is None else id(own), risk, guessed, section.gains_from)
         if key in self.linkers:
             return self.linkers[key]
         linker: Linker
-        if section.direction != "record":
-            both: Iterable[Linker] = (everybody, self.linker("prosecutor"))
-            of_rows, released = both if self.persons is None else map(self.persons.linker, both)
-            linker = DirectedLinker(self.space, section.direction, of_rows, released, self.kind, self.weights)
-        elif section.gains_from != "identity":
+        if section.gains_from != "identity":
             linker = AttributeLinker(self.sensitive_groups, section.gains_from)
         elif isinstance(own, Knowledge):
             linker = KnowledgeLinker(self.lattice, self.people(risk), own)
