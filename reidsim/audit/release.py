@@ -344,6 +344,8 @@ class TrueRecords:
         n_people = int(self._person.max(initial=-1)) + 1
         self._represented = np.ones(n_people, np.int64) if represented is None else represented
         self._times = self._represented[self._person] if times is None else times
+        # Whether the person of each record has several rows.
+        self.has_several = (np.bincount(self._person, self._times) > self._represented)[self._person]
 
     def audit(
         self,
@@ -395,7 +397,7 @@ class TrueRecords:
             withheld[own] = False
             # A cell of its own for each form of people with several rows, which fits this form, and one for their
             # withheld rows, which fits none.
-            has_several = (np.bincount(person, self._times) > self._represented)[person]
+            has_several = self.has_several
             n_cells, n_forms = fits.shape
             cell = np.where(has_several, n_cells + n_forms, cell)
             cell[own[has_several[own]]] = n_cells + form[has_several[own]]
