@@ -688,7 +688,8 @@ class AnyAdversaryGame(FullDomainGame):
         rows = np.arange(game.n_records) if self.cells is None else self.cells
         searched = any(isinstance(each.linker, DirectedLinker) for each in parts_of(game))
         while True:
-            if searched:
+            # The linker of a release in which all records have one strategy is slower.
+            if searched and (self.cells is not None or not kept.all()):
                 # A suppressed record is no candidate in a search for a person, so that others may be easier to find.
                 strategies = np.full(game.n_records, WITHHELD, dtype=np.int64)
                 strategies[rows[kept]] = visit.node
