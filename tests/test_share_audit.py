@@ -16,9 +16,10 @@ from shared_files import unknown
 
 import reidsim
 from reidsim.core.errors import InputError
+from reidsim.core.validation import toml_text
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.sources import StoredRun, open_results
-from reidsim.reports.shared.audited import FileRisk, limit_of
+from reidsim.reports.shared.audited import FileRisk, audited_release, limit_of
 from reidsim.reports.shared.comparison import FORMS, compare_columns, compare_record, compare_values, draw_values
 from reidsim.reports.shared.file import releases_of, verify_shared, write_shared
 from reidsim.reports.shared.parts import text_of
@@ -101,6 +102,37 @@ def in_an_assignment(fits):
             for i in range(n)
         ]
     )
+
+
+@pytest.mark.parametrize("direction", ["record", "both"])
+def test_a_release_that_relies_on_equal_rows_contradicts_nothing(folder, direction):
+    """Three people match each row, but the levels of the person with three rows leave two for some."""
+    table = pd.DataFrame(
+        {
+            "pid": ["P0", "P1", "P2", "P3", "P4", "P2", "P2", "P3"],
+            "age": [58, 21, 25, 52, 57, 29, 32, 54],
+            "ward": list("bbdbbcca"),
+            "town": list("NSSSSSNN"),
+        }
+    )
+    table.to_csv("visits.csv", index=False)
+    suppress = {"hierarchy": {"rule": "suppress"}}
+    scenario = {
+        "release": {"path": "visits.csv", "person": "pid"},
+        "attributes": {
+            "age": {"hierarchy": {"rule": "intervals", "widths": [5, 10, 20], "start": 20}},
+            "ward": suppress,
+            "town": suppress,
+        },
+        "economics": {"benefit": 100, "loss": 60, "cost": 30},
+        "adversary": {"risk": "prosecutor", "direction": direction},
+        "publisher": {"policies": ["no-attack"]},
+    }
+    Path("visits.toml").write_text(toml_text(scenario))
+    reidsim.run("visits.toml").save("results")
+    release = audited_release(shared_records(open_results(Path("results")), policy="no-attack"))
+    assert release.audit["fewest_possible_people_of_a_row"] < release.audit["fewest_people_of_a_row"]
+    assert release.excludes_people == (direction == "record")
 
 
 @pytest.mark.deep

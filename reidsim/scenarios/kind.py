@@ -123,14 +123,15 @@ def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
 def plain_keys(keys: pd.Index[str]) -> pd.Series[str]:
     """Return keys in one form of the forms that programs may have changed: ``7`` for ``0007``, ``7`` and ``7.0``.
 
-    Other texts are returned by `as_visible`, without blanks, and in lower case if all letters are capitals. Keys with
-    letters of both cases may differ in case alone.
+    Other texts are returned by `as_visible`, without blanks, and in lower case if all letters or the first letters of all
+    words are capitals. Other keys with letters of both cases may differ in case alone.
     """
     plain = pd.Series(keys, dtype="object")
+    is_written_large = plain.str.isupper() | plain.str.istitle()
     # Printable ASCII without blanks is visible.
     others = ~plain.str.fullmatch("[!-~]*")
     plain[others] = plain[others].map(as_visible).str.replace(" ", "")
-    plain = plain.mask(plain.str.isupper(), plain.str.lower())
+    plain = plain.mask(is_written_large, plain.str.lower())
     return plain.str.replace(_WHOLE, r"\1", regex=True)
 
 

@@ -188,6 +188,7 @@ def test_a_key_that_no_two_rows_share_changes_nothing(variant):
         ({"pid": ["P7", "a  b", "a b", "A b"]}, "row 3, column 'pid': a key in two forms"),
         ({"pid": ["P7", "65 170839 J", "65170839J", "8"]}, "row 3, column 'pid': a key in two forms"),
         ({"pid": ["P7", "8", "9", "p7"]}, "row 4, column 'pid': a key in two forms"),
+        ({"pid": ["P7", "Ulm Ost", "9", "ULM OST"]}, "row 4, column 'pid': a key in two forms"),
         ({"pid": ["7", "8", "9", "7,0"]}, "row 4, column 'pid': a key in two forms"),
         ({"hid": ["7", "1", "2", "07"]}, "row 4, column 'hid': a key in two forms"),
         (

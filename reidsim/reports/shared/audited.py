@@ -235,9 +235,14 @@ class Release:
 
     @property
     def excludes_people(self) -> bool:
-        """Whether an assignment of all rows to people leaves fewer people for a row than match any row."""
-        possible = self.audit["fewest_possible_people_of_a_row"]
-        return possible is not None and possible < self.audit["fewest_people_of_a_row"]
+        """Whether an assignment of all rows to people leaves fewer people for a row than match any row.
+
+        It is no matter for policies without attacks that rely on equal rows alone, as for people with several rows.
+        """
+        possible, source = self.audit["fewest_possible_people_of_a_row"], self.shared.source
+        on_equal_rows = source.kind.policy(self.shared.policy).forbids_attacks and source.people.has_several.any()
+        fewer = possible is not None and possible < self.audit["fewest_people_of_a_row"]
+        return fewer and not (on_equal_rows and getattr(source.scenario, "looks_up", False))
 
     @property
     def unconsidered(self) -> list[str]:
