@@ -123,8 +123,8 @@ def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
 def plain_keys(keys: pd.Index[str]) -> pd.Series[str]:
     """Return keys in one form of the forms that programs may have changed: ``7`` for ``0007``, ``7`` and ``7.0``.
 
-    Other texts are returned by `as_visible`, without blanks, and in lower case if all letters or the first letters of all
-    words are capitals. Other keys with letters of both cases may differ in case alone.
+    Other texts are returned by `as_visible`, without blanks, and in lower case if all letters, or the first letter of
+    each word, are capitals. Other keys with letters of both cases may differ in case alone.
     """
     plain = pd.Series(keys, dtype="object")
     is_written_large = plain.str.isupper() | plain.str.istitle()
