@@ -70,6 +70,7 @@ def test_the_best_plan_lies_between_the_policy_and_the_bound(a, sizes, budget):
         assert found.value_after_access == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.deep
 @examples(60)
 @given(a=attacks, sizes=st.lists(st.integers(0, 12), min_size=1, max_size=30), spare=st.integers(0, 5))
 def test_a_budget_for_everyone_is_none(a, sizes, spare):
@@ -89,6 +90,7 @@ def test_a_budget_for_everyone_is_none(a, sizes, spare):
     )
 
 
+@pytest.mark.deep
 @examples(60)
 @given(a=attacks, sizes=st.lists(st.integers(0, 8), min_size=1, max_size=20))
 def test_more_budget_never_hurts(a, sizes):

@@ -132,6 +132,7 @@ def test_the_plan_of_an_own_adversary_is_the_chosen_option():
         options_table(small_setting(profiles=(wrong,)))
 
 
+@pytest.mark.deep
 def test_a_list_with_missing_values_explains_why_its_buyer_never_acts(tmp_path):
     """Social media hide most ages and states by default, so that groups are large; a list with all values is used."""
     (tmp_path / "social.toml").write_text(PROFILES)

@@ -197,6 +197,7 @@ def test_draws_and_their_tables(town_file):
     assert [warning.partition(":")[0] for warning in first.warnings] == ["no-attack"]
 
 
+@pytest.mark.deep
 def test_a_purchase_is_foreseen(town_file):
     """Without a list no attack pays.
 

@@ -202,6 +202,7 @@ def _strategies(scenario, table, policy):
 # The epidemic.
 
 
+@pytest.mark.deep
 def test_an_epidemic_takes_different_people_of_each_area_in_its_time(scenario):
     changes = {"release": {}, **EPIDEMIC}
     study, again = study_of(scenario, changes), study_of(scenario, changes)

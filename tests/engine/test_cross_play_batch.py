@@ -34,6 +34,7 @@ def batch():
     return cross_play(TOWN, overrides=DESIGN, executor="serial")
 
 
+@pytest.mark.deep
 def test_every_run_is_the_scenario_played_alone(batch):
     runs = list(batch.table.groupby(["point", "replication"]))
     assert len(runs) == 4

@@ -62,6 +62,7 @@ def test_a_run_states_the_gap_of_a_sample_with_its_confidence(scenario, exact):
     pd.testing.assert_frame_equal(again.summary, found.summary)
 
 
+@pytest.mark.deep
 def test_a_search_that_ends_within_its_budget_is_exact(scenario, exact):
     found = limited(scenario, nodes=10**9).run()
     pd.testing.assert_frame_equal(found.summary, exact.summary)

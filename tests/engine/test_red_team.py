@@ -75,6 +75,7 @@ def test_the_prediction_is_that_of_a_matcher_by_brute_force(mixed):
     np.testing.assert_allclose(claims["predicted"], posterior[claims["row"], place[claims["person"]]], rtol=1e-9)
 
 
+@pytest.mark.deep
 def test_claims_pay_are_of_different_people_and_as_often_right_as_predicted(mixed):
     people, own, _, _, found = mixed
     claims, summary = found.claims, found.summary.iloc[0]

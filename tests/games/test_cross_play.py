@@ -88,6 +88,7 @@ def test_every_row_is_the_game_played_by_itself(space, request):
     assert checked > 60
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("space", ["lattice", "masking"])
 def test_nobody_regrets_the_best_reply_to_whom_it_meets_and_nobody_does_better(space, request):
     play = request.getfixturevalue(space)

@@ -157,6 +157,7 @@ def test_success_is_by_the_persons_own_row_among_those_that_agree(listed):
             assert slow.adversary_payoff[target] == pytest.approx(paid), at
 
 
+@pytest.mark.deep
 @examples(60, fast=4)
 @given(worlds(), st.sampled_from((0.0, 4.0)), st.sampled_from((None, 1)))
 def test_one_after_the_other_is_played_out(listed, fine, most):

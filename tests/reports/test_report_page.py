@@ -154,6 +154,7 @@ def test_the_report_of_a_run_shows_its_numbers_with_their_definitions(town, text
     assert "Payoff parameters per record, from the scenario: benefit 100, loss 60, gain 60, cost 10." in page.text
 
 
+@pytest.mark.deep
 def test_the_report_needs_nothing_else_and_its_figures_are_described(town, text, tmp_path):
     page = Parsed(text)
     assert_runs_and_loads_nothing(page)

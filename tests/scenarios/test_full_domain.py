@@ -273,6 +273,7 @@ def test_values_that_no_record_has_are_no_headers(folder, first, others):
     assert study_of(folder).lattice.domain.shape == (3, 2)
 
 
+@pytest.mark.deep
 def test_a_lattice_too_large_to_walk(folder):
     names = [f"q{number}" for number in range(23)]
     (folder / "records.csv").write_text(";".join(names) + "\n" + ";".join(["a"] * 23) + "\n")

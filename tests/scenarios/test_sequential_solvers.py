@@ -63,6 +63,7 @@ def played(clinic, solver, sets):
     return [table for table in (result.summary, result.records) if table is not None]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("setting", cases(SETTINGS, ["known", "unknown"]))
 def test_every_solver_gives_the_same_study(clinic, setting):
     expected = played(clinic, "backward-induction", SETTINGS[setting])

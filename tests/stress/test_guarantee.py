@@ -26,6 +26,7 @@ def broken(study, strategies, safe, economics):
     return bool((outcome.attacked & safe).any())
 
 
+@pytest.mark.deep
 @examples(40, fast=5)
 @given(releases())
 def test_errors_are_the_smallest_that_the_game_itself_says(small):

@@ -178,6 +178,7 @@ def test_roles_that_leave_no_quasi_identifier_or_two_weights_are_refused(session
             session.set_role("sex", role)
 
 
+@pytest.mark.deep
 def test_any_column_may_be_a_direct_identifier_which_is_not_kept(session):
     session.set_role("illness", DIRECT)
     assert Session(session.folder).columns().set_index("column")["role"]["illness"] == DIRECT

@@ -74,6 +74,7 @@ def payoffs(result, measure="publisher_payoff"):
 # Names and parameters.
 
 
+@pytest.mark.deep
 def test_a_registered_name_is_used_in_python_files_and_cross_play(tmp_path):
     scenario = scenario_of()
     objects = scenario_of(adversary=Persistent(60, 16), policies=["basic", "no-attack", Level()])
@@ -87,6 +88,7 @@ def test_a_registered_name_is_used_in_python_files_and_cross_play(tmp_path):
     assert "persistent" in set(table["adversary"])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("adversary", "key", "values"),
     [

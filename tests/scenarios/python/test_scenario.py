@@ -234,6 +234,7 @@ def test_random_scenarios_are_equal_after_saving(numbers, tmp_path):
         assert reidsim.Scenario.load(scenario.to_toml()) == reidsim.Scenario.load(scenario) == scenario
 
 
+@pytest.mark.deep
 def test_functions_take_a_scenario_in_place_of_a_file(tmp_path):
     scenario = scenario_of(policies=["basic", "no-attack"])
     assert reidsim.run(scenario, overrides={"economics.loss": 60}).manifest["content"]["economics"]["loss"] == 60
@@ -388,6 +389,7 @@ RANDOM = {"planner": "random", "rate": 0.25}
 PLAYED = [{"planner": "always"}, {"planner": "never"}, RANDOM, OneShotAgain, OneShotAgain()]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("adversary", cases(PLAYED, [RANDOM, PLAYED[-1]]))
 def test_run_and_cross_play_agree_on_any_adversary(adversary):
     gain = {"gain": None} if adversary == {"planner": "never"} else {}
