@@ -441,9 +441,10 @@ def best_release(
     if excludes and linker.people_have_several:
         # Scenarios with limits have one record per person in these directions.
         kind, needed = needed_rows(game, linker)
-        strategies = release_of_equal_rows(game, lattice, linker.rows, linker.people, needed[kind], allowed, report)
+        args = game, lattice, linker.rows, linker.people, needed[kind], allowed, report
+        strategies, n_tried = release_of_equal_rows(*args)
         strategies = _valid(game, strategies, constraint, limits)
-        return Choice(strategies, SOLVER_OF_PEOPLE, np.full(game.n_records, size), exact=False)
+        return Choice(strategies, SOLVER_OF_PEOPLE, np.full(game.n_records, n_tried), exact=False)
     searched = is_searched(int(linker.people.sum()), size)
     solve = partial(_one_at_a_time, may_withhold=may_withhold, report=report) if searched else _few_suppressed
     choice = solve(game, linker, present, safe, constraint, limits, forms)

@@ -313,21 +313,22 @@ def audited_release(shared: SharedRecords) -> Release:
     return Release(shared, _file_risk(shared, audited), audit, audited.people_of_row)
 
 
-def _audit_of(shared: SharedRecords, known: Sequence[str] | None = None) -> ReleaseAudit:
+def _audit_of(shared: SharedRecords, known: Sequence[str] = (), *, links: bool = False) -> ReleaseAudit:
     """Audit released records.
 
     Parameters
     ----------
     shared : SharedRecords
         Records of the file, with their true values.
-    known : sequence of str, optional
-        Kept columns that the adversary knows in addition to the quasi-identifiers. The adversary then also links the
-        rows with earlier releases.
+    known : sequence of str
+        Kept columns that the adversary knows in addition to the quasi-identifiers.
+    links : bool
+        Whether the adversary links the rows with earlier releases, if there are any.
     """
     source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
     released, truth = shared.table.loc[real, list(quasi)].rename(columns=quasi), source.truth
-    linked = None if known is None else shared.forms.history
-    for number, name in enumerate(known or ()):
+    linked = shared.forms.history if links else None
+    for number, name in enumerate(known):
         # Kept values are released unchanged. Codes in their place cannot be read as intervals or sets.
         (codes, values), (found, texts) = coded(source.frame[name]), coded(shared.table.loc[real, name])
         labels, column = pd.Index([f"v{code}" for code in range(len(values))]), f"kept {number}"
@@ -385,7 +386,7 @@ def _file_risk(shared: SharedRecords, audit: ReleaseAudit) -> FileRisk:
         return FileRisk(shared.forms.highest_risk, shared.forms.highest_risk, RISK_OF_GAME)
     known = [name for name in shared.kept_columns if name not in shared.declared]
     if known or shared.forms.history is not None:
-        audit = _audit_of(shared, known)
+        audit = _audit_of(shared, known, links=True)
     promised = shared.forms.highest_risk if shared.source.columns.identifies else 0.0
     excludes = bool((audit.possible_people_of_row < audit.people_of_row).any())
     return FileRisk(max(audit.risk_of_row, promised), audit.risk_of_person, RISK_OF_FILE, tuple(known), excludes)
